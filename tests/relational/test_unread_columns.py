@@ -146,3 +146,21 @@ def test_sums_of_sequences_and_bags() -> None:
             assert run(rows=[Decimal(10**36 - 1)])
             with pytest.raises(FloError, match="does not fit the 38 digits"):
                 run(rows=[Decimal(10**36 - 1), Decimal(1)])
+
+
+@pytest.mark.parametrize("readers", [1, 2])
+def test_a_selection_is_taken_into_the_join_that_only_it_reads(readers: int) -> None:
+    flow = flo.Flow("join")
+    rows = flow.input("rows", flo.ZSet[Item])
+    joined = rows.join(rows.select("k", t="s"), on="k")
+    flow.output("some", joined.select(key="k", t="t"))
+    if readers == 2:
+        flow.output("all", joined)
+    loop: Any = flow.on(flo.here).loop()
+    operators = [node.operator.like.name for node in loop._loop.nodes]
+    assert operators[-1] == ("join_zsets" if readers == 1 else "map")
+    loop.push(rows=[LARGE])
+    assert loop.pull("some").to_pylist() == [{"key": 1, "t": "x", "_weight": 1}]
+    if readers == 2:
+        (row,) = loop.pull("all").to_pylist()
+        assert (row["k"], row["x"], row["t"]) == (1, 2**63 - 1, "x")

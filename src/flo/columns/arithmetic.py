@@ -26,6 +26,8 @@ WIDE = pa.decimal128(38, 0)
 """The type of integers with 38 digits."""
 EXACT = 2**53
 """Integers up to here are exact as floats."""
+INTEGERS = frozenset(pa.type_for_alias(f"{sign}int{bits}").id for sign in ("", "u") for bits in (8, 16, 32, 64))
+"""The ids of integer types."""
 PLAIN = frozenset(kind.id for kind in (pa.int64(), pa.uint64(), pa.float32(), pa.float64()))
 """The ids of types that need no conversion if both operands have the same."""
 FIRST_DAY, END_DAY = -719_162, 2_932_897
@@ -40,7 +42,7 @@ def is_wide(kind: pa.DataType) -> bool:
 
 def is_whole(kind: pa.DataType) -> bool:
     """Return whether it is an integer type, of 64 bits or of 38 digits."""
-    return bool(pa.types.is_integer(kind)) or is_wide(kind)
+    return kind.id in INTEGERS or is_wide(kind)
 
 
 def literal(value: object) -> pa.Scalar:

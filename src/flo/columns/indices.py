@@ -12,7 +12,7 @@ Numbers = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
 """Row indices; also counts and weights of rows."""
 Mask = npt.NDArray[np.bool_]
-INT64 = pa.int64()
+INT64, FLOAT64 = pa.int64(), pa.float64()
 
 
 def stable_order(numbers: Numbers) -> Indices:
@@ -46,6 +46,11 @@ def is_sorted(numbers: Numbers | Indices) -> bool:
     return len(numbers) < 2 or bool((numbers[1:] >= numbers[:-1]).all())
 
 
+def increases(numbers: Numbers | Indices) -> bool:
+    """Return whether each number is greater than the one before."""
+    return len(numbers) < 2 or has_all(numbers[1:] > numbers[:-1])
+
+
 def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
     """Return these rows, in one chunk."""
     if not table.num_rows:
@@ -54,9 +59,10 @@ def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
     return table if is_every(indices, table.num_rows) else table.take(to_arrow(indices))
 
 
-def to_arrow(numbers: Indices) -> pa.Array:
-    """Return the numbers as a column, without a copy and without asking what they are, as `pa.array` does."""
-    return pa.Array.from_buffers(INT64, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers, np.int64))])
+def to_arrow(numbers: Indices | npt.NDArray[np.float64]) -> pa.Array:
+    """Return int64 or float64 as a column, without a copy and without asking what they are, as `pa.array` does."""
+    kind, plain = (FLOAT64, np.float64) if numbers.dtype.kind == "f" else (INT64, np.int64)
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers, plain))])
 
 
 ONES = to_arrow(np.ones(64, np.int64))
@@ -69,8 +75,9 @@ def ones(count: int) -> pa.Array:
 
 def take_ascending(array: pa.Array, indices: Indices) -> pa.Array:
     """Return the values at these indices, which ascend: without a copy if none is left out between them."""
-    if len(indices) and indices[-1] - indices[0] == len(indices) - 1:
-        return array.slice(indices[0], len(indices))
+    count = len(indices)
+    if not count or indices[-1] - indices[0] == count - 1:
+        return array.slice(indices[0] if count else 0, count)
     return array.take(to_arrow(indices))
 
 
@@ -112,7 +119,7 @@ def bisect_ranges(
 
 def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return the column as one contiguous array."""
-    if isinstance(column, pa.Array):
+    if type(column) is not pa.ChunkedArray:
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 

@@ -12,7 +12,7 @@ and decimals may leave their range, texts may not be readable in a cast, times m
 lists has a result for every row; a function that is missing from the list is only computed needlessly.
 
 Verbs are composed of others, which project rows again and again. A projection that only selects or renames columns is
-taken into the one before it, or into the one behind it.
+taken into the one before it, or into the one behind it; also into a join before it, which makes rows too.
 """
 
 from __future__ import annotations
@@ -177,12 +177,18 @@ def fuse_projections(dag: Dag) -> Dag:
     """Fuse the projections of a DAG in place, and return it."""
     makers = {stream: vertex for vertex in dag.vertices for stream in vertex.outputs}
     readers = Counter([*(stream for vertex in dag.vertices for stream in vertex.inputs), *dag.outputs])
-    for vertex in dag.vertices:
+    for vertex in list(dag.vertices):
         f = _projection(vertex)
         while f is not None and (maker := makers.get(vertex.inputs[0])) is not None:
-            before = _projection(maker)
-            fused = None if before is None else _fused(f, before, readers[vertex.inputs[0]] == 1)
-            if fused is None:
+            before, is_join, only_reader = _making(maker), len(maker.inputs) > 1, readers[vertex.inputs[0]] == 1
+            fused = None if before is None else _fused(f, before, only_reader)
+            if fused is None or (is_join and not only_reader):
+                break
+            if is_join:  # it keeps its id, by which its state is stored
+                maker.operator = replace(maker.operator, **{maker.operator.reads.makes: fused})
+                maker.outputs = vertex.outputs
+                makers[vertex.outputs[0]] = maker
+                dag.vertices.remove(vertex)
                 break
             readers[vertex.inputs[0]] -= 1
             readers[maker.inputs[0]] += 1
@@ -193,10 +199,13 @@ def fuse_projections(dag: Dag) -> Dag:
 
 def _projection(vertex: Vertex) -> Expression | None:
     """Return the expression of a vertex that makes rows of named columns; None if it does something else."""
-    match vertex.operator:
-        case Map(Expression() as f) if isinstance(f.given, Mapping) and not isinstance(f, TracedExpression):
-            return f
-    return None
+    return _making(vertex) if isinstance(vertex.operator, Map) else None
+
+
+def _making(vertex: Vertex) -> Expression | None:
+    """Return the expression that makes the rows of a projection or a join; None if there is none."""
+    f = getattr(vertex.operator, vertex.operator.reads.makes, None) if vertex.operator.reads.makes else None
+    return f if isinstance(f, Expression) and isinstance(f.given, Mapping) and not _calls(f) else None
 
 
 def _fused(f: Expression, before: Expression, only_reader: bool) -> Expression | None:
@@ -209,7 +218,7 @@ def _fused(f: Expression, before: Expression, only_reader: bool) -> Expression |
         if all(count == 1 or isinstance(before.given[name], str) for name, count in asked.items()):
             given = {name: before.given[column_of[each]] for name, each in f.given.items()}
             return Expression(given, before.inputs, f.kind, before.arguments)
-    if not _selects(before):
+    if not _selects(before) or len(before.inputs) > 1:
         return None
     column_of = {called: name for name, called in before.arguments[0].items()}
     read = {column_of[before.given[name]]: f.arguments[0][name] for name in f.reads[0]}

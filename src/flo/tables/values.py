@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import Field, dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self, final
 
 import pyarrow as pa
@@ -88,17 +88,14 @@ class Rows(TableValue):
         return Rows(self.of, pa.concat_tables([self.table, delta.table]), delta.end)
 
     def empty(self) -> Rows:
-        return Rows(self.of, self._nothing)
-
-    @property
-    def _nothing(self) -> pa.Table:
-        """The table without rows."""
-        if self.table.schema.get_field_index(SUMMED) >= 0:  # sums have other columns than rows
-            return schema_of(self.of).empty_table()
-        return self.table.slice(0, 0)
+        return Rows(self.of, self.drained().table)
 
     def drained(self) -> Rows:
-        return Rows(self.of, self._nothing, self.end) if self.table.num_rows else self
+        table = self.table
+        if not table.num_rows:
+            return self
+        sums = table.schema.get_field_index(SUMMED) >= 0  # which have other columns than rows
+        return Rows(self.of, schema_of(self.of).empty_table() if sums else table.slice(0, 0), self.end)
 
     def has_content(self) -> bool:
         return bool(self.table.num_rows)
@@ -133,16 +130,16 @@ def is_ordered(collection: Collection) -> bool:
 
 def of_elements(of: Collection) -> ElementCollection[Any]:
     """The same collection, which must be one of elements."""
-    assert hasattr(of, "element"), f"{of} has no elements"
     return of  # type: ignore[return-value]
 
 
 def layout_of(collection: Collection) -> Layout:
-    layout = Layout.of(of_elements(collection).element)
+    layout = Layout.of(collection.element)  # type: ignore[attr-defined]
     assert layout is not None, f"{collection} has no columns"
     return layout
 
 
+@lru_cache(maxsize=1024)
 def schema_of(collection: Collection) -> pa.Schema:
     """The schema of tables of a collection, with the weight column unless it is a sequence."""
     schema = layout_of(collection).schema
@@ -151,13 +148,16 @@ def schema_of(collection: Collection) -> pa.Schema:
 
 def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
     """Replaces -0.0 by 0.0, except in a sequence: equal rows of other collections are one row (`canonical`)."""
-    if is_ordered(of):
-        return table
-    schema = table.schema
-    for index, kind in enumerate(schema.types):
-        if kind.id in ZEROS or (kind.id == STRUCT and _has_floats(kind)):
-            table = table.set_column(index, schema.field(index), _plain_zeros(one_chunk(table.column(index))))
+    for name in _float_columns(of):
+        index = table.schema.get_field_index(name)
+        table = table.set_column(index, table.schema.field(index), _plain_zeros(one_chunk(table.column(index))))
     return table
+
+
+@lru_cache(maxsize=1024)
+def _float_columns(of: Collection) -> tuple[str, ...]:
+    """The columns that may have -0.0 where there should be 0.0."""
+    return () if is_ordered(of) else tuple(field.name for field in layout_of(of).schema if _has_floats(field.type))
 
 
 ZEROS = {kind.id: pa.scalar(0.0, kind) for kind in (pa.float32(), pa.float64())}
@@ -170,7 +170,7 @@ def _has_floats(kind: pa.DataType) -> bool:
 
 
 def _plain_zeros(array: pa.Array) -> pa.Array:
-    if pa.types.is_struct(array.type):
+    if array.type.id == STRUCT:
         fields = list(array.type)
         parts = [_plain_zeros(part) if _has_floats(part.type) else part for part in array.flatten()]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())

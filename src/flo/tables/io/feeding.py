@@ -12,7 +12,6 @@ such rows together, none of them is at fault by itself, and the error is raised.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, is_typeddict
@@ -25,7 +24,7 @@ from flo.columns.changes import given_schema
 from flo.columns.dicts import row_of
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
-from flo.core.event_loop import ProgramLoop
+from flo.core.event_loop import Atomic, ProgramLoop
 from flo.tables.io.diverted import Diverted, DivertedRows, OnError
 from flo.tables.io.files import (
     WEIGHTS,
@@ -63,6 +62,24 @@ class ErrorsOf:
             error.input_name = f"`{self.name}`"
 
 
+@dataclass(slots=True)
+class AllOrNothing:
+    """Takes back what a feeder has taken if a block raises."""
+
+    feeder: Feeder
+    loop: Atomic[Any]
+    diverted: DivertedRows
+    """Diverted before the block."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.loop.__exit__(kind, error, trace)
+        if kind is None:
+            self.diverted.add_all(self.feeder.diverted)
+        self.feeder.diverted, self.feeder._before = self.diverted, None
+
+
 class Feeder:
     """Pushes data to the inputs of an event loop, and runs it."""
 
@@ -78,17 +95,10 @@ class Feeder:
         self._together: list[tuple[str, Any, RowAt]] | None = None
         """Values that wait for those of other inputs."""
 
-    @contextmanager
-    def atomic(self) -> Iterator[None]:
+    def atomic(self) -> AllOrNothing:
         """Takes all data that is fed inside the block, or nothing if the block raises."""
         before, self.diverted = self.diverted, DivertedRows()
-        try:
-            with self.loop.atomic():
-                yield
-            before.add_all(self.diverted)
-        finally:
-            self.diverted = before
-            self._before = None
+        return AllOrNothing(self, self.loop.atomic(), before)
 
     def open(self, name: str, data: Any) -> DataSource:
         """The data in parts. Plain Python data is one part."""
@@ -99,9 +109,9 @@ class Feeder:
 
     def _source(self, collection: Any, data: Any) -> DataSource | None:
         of = collection.base if isinstance(collection, Columns) else collection
-        if not isinstance(of, ElementCollection):
-            return None
-        if not isinstance(collection, Columns):
+        if of is collection:
+            if not isinstance(of, ElementCollection):
+                return None
             source = open_data(data, of.element, reject_files(of), self.loop.workers)
             return source and DataSource(map(to_plain, source.parts), source.rows)
 
@@ -299,8 +309,9 @@ class Feeder:
         return len(items)
 
     def _push(self, name: str, value: Value) -> None:
-        index = self.inputs[name]
-        self.loop.push(tuple(value if index == each else None for each in range(len(self.loop.input_types))))
+        deltas: list[Value | None] = [None] * len(self.loop.input_types)
+        deltas[self.inputs[name]] = value
+        self.loop.push(tuple(deltas))
 
     def _feed(self, name: str, value: Any, row: RowAt) -> None:
         """Pushes a value and runs. If that raises, finds the row at fault."""

@@ -23,7 +23,7 @@ from flo.columns.narrowing import marked_schema, to_users
 from flo.core.errors import brief
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.state.trace import consolidate_table
-from flo.tables.values import WEIGHT, WEIGHT_FIELD, Rows, is_ordered, layout_of, plain_zeros
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros, schema_of
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.element_value import ElementCollection
 from flo.values.operators.shapes import find_faults
@@ -53,14 +53,12 @@ def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, l
     else:
         table = _match_columns(piece.table, layout)
         arrays, reasons = _convert_columns(piece, table, layout)
-    schema = layout.schema
     if not is_ordered(of):
         weights, misfits = _read_weights(table, of, layout)
         arrays.append(weights)
-        schema = schema.append(WEIGHT_FIELD)
         for index, reason in misfits.items():
             reasons.setdefault(index, reason)
-    whole = pa.Table.from_arrays(arrays, schema=schema)
+    whole = pa.Table.from_arrays(arrays, schema=schema_of(of))
     indices = np.arange(table.num_rows)
     if reasons:
         indices = np.delete(indices, list(reasons))
@@ -122,13 +120,14 @@ def _columns(layout: Layout) -> Iterator[tuple[str, Cell]]:
 
 def _match_columns(table: pa.Table, layout: Layout) -> pa.Table:
     """Checks that the table has all columns. For elements that are not rows, a single column may have any name."""
-    others = [name for name in table.column_names if name != WEIGHTS]
+    names = table.schema.names
+    others = [name for name in names if name != WEIGHTS]
     if layout.names == (VALUE,) and VALUE not in others and len(others) == 1:
-        return table.rename_columns([VALUE if name == others[0] else name for name in table.column_names])
+        return table.rename_columns([VALUE if name == others[0] else name for name in names])
     for name in layout.names:
         if name not in others:
             raise Unfit(f"the column `{name}` is missing; the columns are {', '.join(others) or 'none'}")
-        if table.column_names.count(name) > 1:
+        if names.count(name) > 1:
             raise Unfit(f"two columns have the name `{name}`")
     return table
 
@@ -241,7 +240,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -> tuple[pa.Array, dict[int, str]]:
     """The weights of the rows: from the weight column if there is one, otherwise 1."""
-    if not isinstance(of, (Bag, ZSet)) or WEIGHTS not in table.column_names or WEIGHTS in layout.names:
+    if not isinstance(of, (ZSet, Bag)) or WEIGHTS not in table.schema.names or WEIGHTS in layout.names:
         return ones(table.num_rows), {}
     weights, misfits = _convert_column(table, WEIGHTS, Cell(int, pa.int64()), is_text(table.schema.field(WEIGHTS).type))
     if isinstance(of, Bag):
@@ -255,15 +254,16 @@ def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -
 def table_of(rows: Rows) -> pa.Table:
     """The rows of an output, as users get them: a sequence in its order, a bag or z-set with weights, a set with each
     row once."""
-    marked = marked_schema(layout_of(rows.of))
+    layout, table = layout_of(rows.of), rows.table if is_ordered(rows.of) else consolidate_table(rows.table)
+    if layout.sums:
+        table = to_users(table, marked_schema(layout))
     if is_ordered(rows.of):
-        return to_users(rows.table, marked)
-    table = to_users(consolidate_table(rows.table), marked)
+        return table
     if isinstance(rows.of, Set):
         return table.drop_columns([WEIGHT])
     if isinstance(rows.of, Bag):
         table = table.filter(pc.greater(table[WEIGHT], 0))
-    return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
+    return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.schema.names])
 
 
 def rows_below_zero(rows: Rows) -> list[tuple[Any, int]]:

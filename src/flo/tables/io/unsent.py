@@ -33,7 +33,8 @@ def merge_outputs(outputs: Values, before: Values) -> Values:
 def merge_value(value: Value) -> Value:
     """An output with its chunks merged."""
     if isinstance(value, Rows):
-        return replace(value, table=merge_chunks(value.table, _merging(value.of)))
+        merged = merge_chunks(value.table, _merging(value.of))
+        return value if merged is value.table else replace(value, table=merged)
     if isinstance(value, KeyedRows):
         # rows are not consolidated: a key without rows would no longer be there
         table, keys = (merge_chunks(each, pa.Table.combine_chunks) for each in (value.table, value.keys))
@@ -48,13 +49,11 @@ def _merging(of: Collection) -> Callable[[pa.Table], pa.Table]:
 
 def is_consolidated(of: Collection) -> bool:
     """Whether equal rows of an output are consolidated, so that the order of rows does not matter."""
-    return isinstance(of, (Bag, ZSet))
+    return isinstance(of, (ZSet, Bag))
 
 
 def merge_chunks(table: pa.Table, merge: Callable[[pa.Table], pa.Table]) -> pa.Table:
     """The table with chunks merged, so that each is more than twice as large as the next."""
-    if table.num_columns and all(column.num_chunks <= 1 for column in table.columns):
-        return table
     chunks = [chunk for chunk in table.to_batches() if chunk.num_rows]
     merges: list[tuple[int, int]] = []  # how many chunks are merged into one, and how many rows they have
     for chunk in chunks:

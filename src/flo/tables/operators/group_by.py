@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, has_any, one_chunk, take_ascending, take_rows, to_arrow
+from flo.columns.indices import Indices, Mask, Numbers, has_any, one_chunk, take_ascending, to_arrow
 from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -33,9 +33,19 @@ from flo.tables.functions import ALL
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
-from flo.tables.state.keys import Keys, find_equal, keys_of
+from flo.tables.state.keys import Keys, equal_values, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, add_sums, concat_sums, normalize, numbers_in, run_of_sums, sums_of
+from flo.tables.state.totals import (
+    SummedRun,
+    Sums,
+    Totals,
+    add_sums,
+    concat_sums,
+    normalize,
+    numbers_in,
+    run_of_sums,
+    sums_of,
+)
 from flo.tables.state.trace import group_equal_rows, sum_ranges
 from flo.tables.translate import FORMS
 from flo.tables.values import SUMMED, WEIGHT, WEIGHT_FIELD, layout_of
@@ -69,7 +79,7 @@ class Latest(NamedTuple):
     def is_of(self, groups: Run) -> bool:
         """Whether these are its groups."""
         mine = self.groups
-        if mine.rows != groups.rows or has_any(mine.keys.numbers != groups.keys.numbers):
+        if mine.rows != groups.rows or mine.keys.numbers.tobytes() != groups.keys.numbers.tobytes():
             return False
         return mine.table.equals(groups.table)  # type: ignore[no-any-return]
 
@@ -168,8 +178,7 @@ class GroupByTables(OnTables[GroupBy]):
             return self._add_sums(table)
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, numbers or keys_of(keys.columns), numbers_in(table, WEIGHT))
-        every = np.arange(table.num_rows)
-        order, firsts = (every, every) if apart else group_equal_rows(keys, delta.numbers)
+        order, firsts = (np.arange(table.num_rows),) * 2 if apart else group_equal_rows(keys, delta.numbers)
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
         sums = sums_of(delta.weights, summed, order, firsts)
@@ -180,14 +189,11 @@ class GroupByTables(OnTables[GroupBy]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, groups, sums = self.sum_rows(table)
-        run = run_of_sums(groups.table, groups.keys, sums)
-        old, new, more = self._traces(), {}, {}
+        old, new = self._traces(), {}
         for keeper, traces in old.items():
             new[keeper], sums_of_keeper = keeper.advance(delta, traces, self._places)
-            more.update(sums_of_keeper)
-        if more:
-            sums = {**sums, **more}
-            run = run_of_sums(groups.table, groups.keys, sums)
+            sums = sums | sums_of_keeper
+        run = SummedRun(groups.keys, groups.table, sums)
         totals = self.totals if self.totals.runs else Totals(run.columns)
         before = totals.look_up(groups)
         after = add_sums(before, sums)
@@ -232,17 +238,18 @@ class GroupByTables(OnTables[GroupBy]):
         for column in columns:
             if not has_any(equal):
                 break
-            equal &= find_equal([column[:count]], [column[count:]])
+            equal &= equal_values(column[:count], column[count:])
         changed = (there & ~np.concatenate([equal, equal])).nonzero()[0]
         return self._rows(groups, columns, changed, np.where(changed < count, -1, 1))
 
     def _rows(self, groups: Run, columns: list[pa.Array], which: Indices, weights: Indices) -> pa.Table:
         """Returns the output rows of results, given their indices; the n-th of m groups has those at n, n + m and so
         on."""
-        own = groups.table.select((*self._group, *self.keys))
-        keys = (take_rows(own, which % groups.rows) if len(which) else own.slice(0, 0)).columns
-        results = [take_ascending(column, which) for column in columns]
-        arrays = [*keys[: len(self._group)], *results, *keys[len(self._group) :], to_arrow(weights)]
+        own, names = groups.table, (*self._group, *self.keys)
+        twice = len(which) and which[-1] >= groups.rows
+        keys = [pa.concat_arrays([key, key]) if twice else key for key in (one_chunk(own[name]) for name in names)]
+        results = [*keys[: len(self._group)], *columns, *keys[len(self._group) :]]
+        arrays = [*[take_ascending(column, which) for column in results], to_arrow(weights)]
         more = [own.schema.field(name) for name in self.keys]
         schema = self.output_layout.schema
         return pa.Table.from_arrays(

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, NamedTuple, TypeAlias, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -46,8 +46,7 @@ Namer: TypeAlias = Callable[[int], str]
 """Names a group for an error message, given the index of the result."""
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Which rows count: those in which a condition holds, some columns are not null, and some numbers are finite."""
 
     where: str | None = None

@@ -66,14 +66,13 @@ class LinearPart(Part):
         return self.counts() if self._only_counts else (*self.counts(), self._number)
 
     def results(self, reading: Reading) -> pa.Array:
-        count = self.count(reading)
-        match self.of.aggregator:
-            case on_values.CountRows():
-                return to_arrow(np.maximum(count, 0))
-            case on_values.AllTrue():
-                return or_null(pa.array(reading.integers(self._number) == count), count > 0)
-            case on_values.AnyTrue():
-                return or_null(pa.array(reading.integers(self._number) > 0), count > 0)
+        count, kind = self.count(reading), type(self.of.aggregator)
+        if kind is on_values.CountRows:
+            return to_arrow(np.maximum(count, 0))
+        if kind is on_values.AllTrue:
+            return or_null(pa.array(reading.integers(self._number) == count), count > 0)
+        if kind is on_values.AnyTrue:
+            return or_null(pa.array(reading.integers(self._number) > 0), count > 0)
         # what is left in a group that does not exist may not fit into the column
         there = ((count > 0) & (reading.sums[WEIGHT] > 0)).nonzero()[0]
         if len(there) == len(count):
@@ -88,7 +87,7 @@ class LinearPart(Part):
         def name(index: int) -> str:
             return reading.name(int(there[index]))
 
-        if not isinstance(self.of.aggregator, on_values.AverageOf):
+        if type(self.of.aggregator) is not on_values.AverageOf:
             return as_array(sums, place, kind, name)
         sums = {**sums, WEIGHT: count}
         if pa.types.is_decimal(kind):

@@ -227,11 +227,11 @@ def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> Mas
     """Return whether the keys of two tables are equal, row by row. Null equals null, and nan equals nan."""
     equal = np.ones(len(left[0]), bool)
     for one, other in zip(left, right, strict=True):
-        equal &= _equal(one_chunk(one), one_chunk(other))
+        equal &= equal_values(one_chunk(one), one_chunk(other))
     return equal
 
 
-def _equal(one: pa.Array, other: pa.Array) -> Mask:
+def equal_values(one: pa.Array, other: pa.Array) -> Mask:
     """Return whether the values of two columns are equal, row by row."""
     kind = one.type
     if not (one.null_count or other.null_count):
@@ -244,7 +244,7 @@ def _equal(one: pa.Array, other: pa.Array) -> Mask:
     if pa.types.is_null(kind) or pa.types.is_null(other.type):
         return nulls & others  # type: ignore[no-any-return]
     if pa.types.is_struct(kind):
-        parts = [_equal(a, b) for a, b in zip(one.flatten(), other.flatten(), strict=True)]
+        parts = [equal_values(a, b) for a, b in zip(one.flatten(), other.flatten(), strict=True)]
         equals = np.logical_and.reduce(parts) if parts else np.ones(len(one), bool)
     elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
         equals = _equal_lists(one, other)
@@ -264,7 +264,7 @@ def _equal_lists(one: pa.Array, other: pa.Array) -> Mask:
     lengths, others = (np.asarray(pc.fill_null(pc.list_value_length(each), 0)) for each in (one, other))
     equal: Mask = lengths == others
     indices = pa.array(np.flatnonzero(equal))
-    differ = ~_equal(pc.list_flatten(one.take(indices)), pc.list_flatten(other.take(indices)))
+    differ = ~equal_values(pc.list_flatten(one.take(indices)), pc.list_flatten(other.take(indices)))
     sizes = lengths[equal]
     running = np.concatenate([[0], np.cumsum(differ)])
     ends = np.cumsum(sizes)

@@ -82,6 +82,13 @@ class Limbs:
             number = (number << BITS) + digit
         return number
 
+    def numbers(self) -> list[int]:
+        """Return all numbers as Python integers, times 2^(-32 · low)."""
+        numbers = [0] * self.digits.shape[1]
+        for digits in self.digits[::-1].tolist():
+            numbers = [(number << BITS) + digit for number, digit in zip(numbers, digits, strict=True)]
+        return numbers
+
     def at(self, places: Indices) -> Limbs:
         return Limbs(self.low, self.digits[:, places])
 
@@ -89,14 +96,16 @@ class Limbs:
         """Return the exact numbers."""
         unit = BITS * self.low
         up, down = 1 << max(unit, 0), 1 << max(-unit, 0)
-        return [Fraction(self.number(place) * up, down) for place in range(self.digits.shape[1])]
+        return [Fraction(number * up, down) for number in self.numbers()]
 
     def to_floats(self, weights: Indices | None = None) -> Floats:
         """Return the floats nearest to the numbers, or to the numbers divided by weights. Digits may be any int64."""
         count = self.digits.shape[1]
         if count <= FEW:
             divisors = [1] * count if weights is None else weights.tolist()
-            return np.array([self._quotient(place, each) for place, each in enumerate(divisors)], np.float64)
+            up, down = max(BITS * self.low, 0), max(-BITS * self.low, 0)
+            ratios = zip(self.numbers(), divisors, strict=True)
+            return np.array([divided_float(number << up, each << down) for number, each in ratios], np.float64)
         whole = self.carry()
         negative, size = whole.negative(), whole.absolute()
         if weights is None:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flo.columns.indices import Indices, ranges, take_rows
+from flo.columns.indices import Indices, increases, ranges, take_rows
 from flo.tables.state.keys import Keys, find_equal
-from flo.tables.state.run import Run
+from flo.tables.state.run import Run, starts_of
 
 
 class Pairs(NamedTuple):
@@ -34,13 +34,13 @@ def match_keys(left: Run, right: Run) -> Pairs:
     if right.rows < left.rows:
         others, rows = match_keys(right, left)
         return Pairs(rows, others)
-    starts = left.starts
-    present, theirs, others = right.find(left.keys.numbers if len(starts) > left.rows else left.keys.at(starts[:-1]))
-    ours, counts = starts[present], starts[present + 1] - starts[present]
-    if not len(present):
-        return Pairs(present, present)
-    if len(starts) <= left.rows:
-        which, ours = ranges(ours, counts)
+    numbers = left.keys.numbers
+    starts = None if increases(numbers) else starts_of(numbers)
+    ours, theirs, others = right.find(numbers if starts is None else numbers.take(starts[:-1]))
+    if not len(ours):
+        return Pairs(ours, ours)
+    if starts is not None:
+        which, ours = ranges(starts[ours], starts[ours + 1] - starts[ours])
         theirs, others = theirs.take(which), others.take(which)
     if int(others.max()) > 1:
         which, theirs = ranges(theirs, others)
@@ -62,4 +62,4 @@ def have_same_keys(left: Run, right: Run) -> bool:
     if left.rows != right.rows or not (type(left.keys) is type(right.keys) is Keys and left.keys.exact):
         return False
     one, other = left.keys.numbers, right.keys.numbers
-    return right.keys.exact and np.array_equal(one, other) and bool(np.all(one[1:] > one[:-1]))
+    return right.keys.exact and np.array_equal(one, other) and increases(one)

@@ -279,7 +279,7 @@ def merge_small(runs: tuple[Run, ...], join: JoinRuns, how: tuple[object, ...]) 
 
 def _other_run(whole: Run, parts: Sequence[Run]) -> Run:
     """Return a merged run that is none of its parts: what is shared must not refer to them."""
-    return whole.copy() if any(whole is part for part in parts) else whole
+    return whole.copy() if whole in parts else whole
 
 
 def advance_merges(

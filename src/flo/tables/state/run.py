@@ -113,6 +113,11 @@ class Run(Lowerable):
         return (int(weights[0]),) * 2 if self.rows == 1 else (int(weights.min()), int(weights.max()))
 
     @property
+    def inserts(self) -> bool:
+        """Whether no row has a weight below 1."""
+        return not self.rows or self.weights[0] > 0
+
+    @property
     def once(self) -> bool:
         """Whether every row has the weight 1."""
         return not self.rows or self.weights == (1, 1)
@@ -287,9 +292,10 @@ class Run(Lowerable):
         2. The rows of short ranges are compared one by one.
         3. A long range is searched by bisection, once for equal numbers that follow each other.
         """
-        if not self.rows or not len(numbers):
+        count = len(numbers)
+        if not self.rows or not count:
             return KeyRanges(*np.zeros((3, 0), np.int64))
-        if len(numbers) <= BISECTED and type(self.keys) is Keys and not self.mapped:
+        if count <= BISECTED and type(self.keys) is Keys and not self.mapped:
             starts = self.keys.numbers.searchsorted(numbers)
             counts = self.keys.numbers.searchsorted(numbers, "right") - starts
             present = counts.nonzero()[0]

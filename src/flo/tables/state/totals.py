@@ -233,7 +233,7 @@ def digits_of(sums: Sums, place: int) -> Limbs:
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
     """Return the sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
     results = digits_of(sums, place).to_floats(sums[WEIGHT] if mean else None)
-    if not any(f"{place}:{name}" in sums for name in SPECIAL):
+    if not [name for name in SPECIAL if f"{place}:{name}" in sums]:
         return results
     nothing = np.zeros(len(results), np.int64)
     nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
@@ -247,7 +247,7 @@ def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
 def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
     """Return the sums as a column of floats, int64 or decimals. `name(index)` names a group whose sum does not fit."""
     if pa.types.is_floating(kind):
-        return pa.array(as_floats(sums, place))
+        return to_arrow(as_floats(sums, place))
     if pa.types.is_decimal(kind):
         return as_decimals(sums, place, kind, kind, name)
     limbs = digits_of(sums, place).carry()

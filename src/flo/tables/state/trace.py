@@ -189,10 +189,9 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     2. Choose the keys to consolidate: `open_keys`.
     3. Group the equal rows of these keys. The first of each group gets the sum of the weights; the others are dropped.
     """
-    first, rows = runs[0], sum([run.rows for run in runs])
-    inserts = all(not run.rows or run.weights[0] > 0 for run in runs)
-    if inserts and rows < 2:
-        return merge_runs([*runs])
+    first, inserts = runs[0], all(run.inserts for run in runs)
+    if inserts and len(runs) == 1 and first.rows < 2:
+        return first
     names = [name for name in first.table.schema.names if name != WEIGHT]
     whole_key = set(names) == set(first.columns)
     whole_rows = fully or whole_key
