@@ -95,7 +95,7 @@ class Growing:
 
     def settle(self) -> Trace:
         """Return the trace with all changes."""
-        return self.trace.extend(merge_runs(self.changes)) if self.changes else self.trace
+        return self.trace.extend(*self.changes)
 
 
 Given: TypeAlias = list[pa.Table | None]
