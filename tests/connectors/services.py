@@ -126,7 +126,7 @@ def kafka(folder: Path, partitions: int = 3) -> Iterator[str]:
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     java = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", ":".join(map(str, jars))]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    subprocess.run([*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(file)], check=True)
+    subprocess.run([*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(file)], check=True)
     with log.open("wb") as out:
         process = subprocess.Popen([*java, "kafka.Kafka", str(file)], stdout=out, stderr=out)
     try:

@@ -54,13 +54,15 @@ def of_arcs(make: Callable[[flo.Flow, Any], dict[str, Any]]) -> flo.Flow:
 
 
 def test_how_the_operators_of_a_body_run() -> None:
-    """Joins, unions and `distinct` know rounds; aggregates and others are computed anew for the keys that change."""
+    """Joins, unions and `distinct` know rounds; aggregates and others are computed anew for the keys that change. What
+    an aggregate gives is a set already."""
     kinds = {
         name: {type(each) for vertex in build(name).on(flo.here)._dag.vertices for each in rounds_in(vertex.operator)}
         for name in PROGRAMS
     }
     assert kinds["closure"] == kinds["parity"] == {JoinRounds, Linear, WeighRounds}
     assert kinds["game"] == {GroupRounds, Linear, WeighRounds}
+    assert kinds["shortest"] == {GroupRounds, JoinRounds, Linear}
 
 
 def rounds_in(operator: Any) -> Iterator[Any]:

@@ -87,7 +87,7 @@ def build_fixpoint(
     row_limit: RowLimit | None = None,
 ) -> tuple[AnyStream, ...]:
     """Apply a fixpoint of these relations: the body gets them, and then the given streams. Without `as_sets` a relation
-    keeps the weights that the body gives its rows; `row_limit` bounds them."""
+    keeps the weights that the body gives its rows; `row_limit` bounds them. What has a key is a set already."""
     origin = Origin.here()
     if type(most_rounds) is not int or most_rounds < 1:
         raise TypeMismatch(
@@ -109,7 +109,7 @@ def build_fixpoint(
         expect_rounds(vertex.operator, tuple(each.type for each in (*vertex.inputs, *vertex.outputs)), vertex.origin)
     written = len(inside.vertices)
     fitted = map(_fit, outputs, [each.name for each in own], relations.values())
-    results = [each._then_named("fixpoint", Distinct()) if as_sets else each for each in fitted]
+    results = [each._then_named("fixpoint", Distinct()) if as_sets and each.key is None else each for each in fitted]
     for vertex in inside.vertices[written:]:  # no call in the program, but its line
         vertex.origin = origin and replace(origin, last_line=None)
     inside.captures, inside.outputs = False, tuple(results)

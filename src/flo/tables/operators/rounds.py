@@ -37,7 +37,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import is_row_fault
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, Numbers, is_sorted, one_chunk, sort_indices, take_rows, to_arrow
 from flo.core.collection import Collection
 from flo.core.errors import EngineError
 from flo.core.graph import Node
@@ -95,7 +95,7 @@ class Growing:
 
     def settle(self) -> Trace:
         """Return the trace with all changes."""
-        return self.trace.extend(merge_runs(self.changes)) if self.changes else self.trace
+        return self.trace.extend(*self.changes)
 
 
 Given: TypeAlias = list[pa.Table | None]
@@ -110,7 +110,7 @@ class Work:
         """By round, the keys that it looks at again."""
         self.keys: Numbers = np.zeros(0, np.uint64)
         """The keys that it looked at last."""
-        self.held: dict[int, Held] = {}
+        self.held: dict[int, tuple[Run, ...]] = {}
         """What these had then, by place of the trace."""
 
 
@@ -146,9 +146,6 @@ class InRounds(ABC):
                 raise EngineError(f"`{name}` in rounds raised {type(error).__name__}: {error}") from error
             raise
 
-    def nothing(self, place: int) -> pa.Table:
-        return schema_of(self.inputs[place]).empty_table()
-
 
 def with_round(table: pa.Table, number: int) -> pa.Table:
     """Return changes with their round beside them."""
@@ -161,16 +158,10 @@ def rounds_of(table: pa.Table) -> Indices:
 
 
 def split_rounds(table: pa.Table, rounds: Indices) -> Iterator[Changes]:
-    """Yield rows by round."""
+    """Yield rows by round, which ascend."""
     if not len(rounds):
         return
-    first = int(rounds[0])
-    if (rounds == first).all():
-        yield Changes(first, table)
-        return
-    order = np.argsort(rounds, kind="stable")
-    rounds, table = rounds[order], take_rows(table, order)
-    edges = [0, *(np.flatnonzero(np.diff(rounds)) + 1).tolist(), len(rounds)]
+    edges = [0, *(np.flatnonzero(rounds[1:] != rounds[:-1]) + 1).tolist(), len(rounds)]
     for start, end in pairwise(edges):
         yield Changes(int(rounds[start]), table.slice(start, end - start))
 
@@ -184,9 +175,14 @@ class Linear(InRounds):
 
     names = ()
 
+    @cached_property
+    def _nothing(self) -> list[pa.Table]:
+        """Tables without rows, one for each input."""
+        return [schema_of(of).empty_table() for of in self.inputs]
+
     def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         values = tuple(
-            Rows(of_elements(of), self.nothing(place) if table is None else table)
+            Rows(of_elements(of), self._nothing[place] if table is None else table)
             for place, (of, table) in enumerate(zip(self.inputs, given, strict=True))
         )
         _, deltas = consume_rows(self.form, values)
@@ -236,7 +232,11 @@ class JoinRounds(InRounds):
         pairs = pair_rows(self.form.joined, meetings)
         if pairs is not None:
             pairs = plain_zeros(self.outputs[0], pairs) if self.form.computes else pairs
-            yield from split_rounds(pairs, np.concatenate(rounds))
+            when = np.concatenate(rounds)
+            if not is_sorted(when):
+                order = sort_indices(when)
+                pairs, when = take_rows(pairs, order), when[order]
+            yield from split_rounds(pairs, when)
 
 
 @final
@@ -269,17 +269,18 @@ class WeighRounds(InRounds):
                 weights.append(run.sums[WEIGHT][theirs])
         traces[0].extend(replace(delta, table=with_round(delta.table, number)))
         owner, when, weight = (np.concatenate(each) for each in (owners, rounds, weights))
-        order = np.argsort(owner * (int(when.max()) + 1) + when, kind="stable")
+        order = sort_indices(owner * (int(when.max()) + 1) + when)
         owner, when, weight = owner[order], when[order], weight[order]
         next_owner = owner[1:] != owner[:-1]
         total = np.cumsum(weight)
         total -= (total - weight)[np.concatenate([[0], np.flatnonzero(next_owner) + 1])][owner]  # of the row alone
-        last = np.concatenate([next_owner | (when[1:] != when[:-1]), [True]])
+        last = np.flatnonzero(np.concatenate([next_owner | (when[1:] != when[:-1]), [True]]))
         owner, when, total = owner[last], when[last], total[last]  # one for each row and round
         moved = np.where(when >= number, weights_of(delta)[owner], 0)
         change = self.form.like.weight_of(total + moved) - self.form.like.weight_of(total)
         change[1:] -= np.where(owner[1:] == owner[:-1], change[:-1], 0)
         changed = np.flatnonzero(change)
+        changed = changed[sort_indices(when[changed])]
         rows = with_weights(take_rows(delta.table, owner[changed]), change[changed])
         yield list(split_rounds(rows, when[changed]))
 
@@ -310,11 +311,12 @@ class GroupRounds(InRounds):
                 deltas[place] = delta = _by_key(with_round(table, number), numbers)
                 traces[place].extend(delta)
                 touched.append(numbers)
-        keys = np.unique(np.concatenate(touched))
-        groups = run_of(pa.table([pa.array(keys)], schema=pa.schema([KEY_FIELD])), (KEY_NUMBER,))
-        known = np.isin(groups.table[KEY_NUMBER].to_numpy(), work.keys)
+        every = pa.table([pa.array(np.unique(np.concatenate(touched)))], schema=pa.schema([KEY_FIELD]))
+        groups = run_of(every, (KEY_NUMBER,))
+        keys = groups.table[KEY_NUMBER].to_numpy()
+        known = np.isin(keys, work.keys)
         found = [
-            read_groups(of, groups, known, number, traces[place], work.held.get(place), deltas[place])
+            read_groups(of, groups, known, number, traces[place], work.held.get(place, ()), deltas[place])
             for place, of in enumerate((*self.inputs, *self.outputs))
         ]
         results = self._results([Whole(of, groups.rows, f.table) for of, f in zip(self.inputs, found, strict=False)])
@@ -327,13 +329,12 @@ class GroupRounds(InRounds):
                 yield []
                 continue
             rows = change.drop_columns([STREAM])
-            numbers = groups.table[KEY_NUMBER].to_numpy()[change[STREAM].to_numpy()]
-            traces[place].extend(_by_key(with_round(rows, number), numbers))
+            traces[place].extend(_by_key(with_round(rows, number), keys[change[STREAM].to_numpy()]))
             yield [Changes(number, rows)]
-        work.keys = np.sort(groups.table[KEY_NUMBER].to_numpy())
-        work.held = {place: each.hold(groups) for place, each in enumerate(found)}
+        work.keys = keys
+        work.held = {place: each.hold(groups, number) for place, each in enumerate(found)}
         for each in found[: len(self.inputs)]:
-            for later, numbers in each.rounds_ahead(groups):
+            for later, numbers in each.rounds_ahead(keys):
                 work.again.setdefault(later, []).append(numbers)
 
     def _numbers(self, place: int, table: pa.Table) -> Numbers:
@@ -370,23 +371,16 @@ class InRound(NamedTuple):
     ahead: pa.Table
     """The differences of later rounds, with the number of the group."""
 
-    def hold(self, groups: Run) -> Held:
-        """Keep it for the next round."""
-        return Held(_keyed(self.table, groups), _keyed(sort_groups(self.ahead), groups))
+    def hold(self, groups: Run, number: int) -> tuple[Run, ...]:
+        """Keep it for the next round, by key: most of the groups are looked at again then."""
+        held = (with_round(self.table, number), sort_groups(self.ahead))
+        return tuple(_keyed(each, groups) for each in held if each.num_rows)
 
-    def rounds_ahead(self, groups: Run) -> Iterator[tuple[int, Numbers]]:
+    def rounds_ahead(self, keys: Numbers) -> Iterator[tuple[int, Numbers]]:
         """Yield the later rounds in which groups differ, with their keys."""
-        rounds = rounds_of(self.ahead)
-        keys = groups.table[KEY_NUMBER].to_numpy()[self.ahead[STREAM].to_numpy()]
+        rounds, keys = rounds_of(self.ahead), keys[self.ahead[STREAM].to_numpy()]
         for each in np.unique(rounds):
             yield int(each), keys[rounds == each]
-
-
-class Held(NamedTuple):
-    """What the groups of the last round had, by key: most of them are looked at again in the next one."""
-
-    rows: Run
-    ahead: Run
 
 
 def read_groups(
@@ -395,34 +389,27 @@ def read_groups(
     known: Mask,
     number: int,
     trace: Growing,
-    held: Held | None,
+    held: tuple[Run, ...],
     delta: Run | None,
 ) -> InRound:
     """Return the rows of groups in a round: of those that are `known`, what they had before and the differences since;
     of others, all differences in the trace, which has the delta already."""
-    schema = pa.schema([NUMBER, *schema_of(of), ROUND_FIELD])
-    new = np.flatnonzero(~known)
-    parts = [schema.empty_table()]
-
-    def add(run: Run, ours: Indices, theirs: Indices) -> None:
-        if len(ours):
-            names = [name for name in schema.names[1:] if name != ROUND or ROUND in run.table.column_names]
-            rows = take_rows(run.table.select(names), theirs).add_column(0, NUMBER, pa.array(ours))
-            parts.append((rows if ROUND in names else with_round(rows, number)).select(schema.names).cast(schema))
-
-    if len(new):
-        others = groups.take(new)
-        for run in trace:
-            ours, theirs = match_keys(others, run)
-            add(run, new[ours], theirs)
-    for run in (*(held or ()), *([] if delta is None else [delta])):
-        ours, theirs = match_keys(groups, run)
-        there = known[ours]
-        add(run, ours[there], theirs[there])
-    table = pa.concat_tables(parts).combine_chunks()
+    schema = pa.schema([*schema_of(of), ROUND_FIELD])
+    streams, parts = [np.zeros(0, np.int64)], [schema.empty_table()]
+    for which, runs in ((~known, trace), (known, (*held, *([] if delta is None else [delta])))):
+        places = np.flatnonzero(which)
+        some = groups.take(places)
+        for run in runs if len(places) else ():
+            ours, theirs = match_keys(some, run)
+            if len(ours):
+                streams.append(places[ours])
+                parts.append(take_rows(run.table.select(schema.names), theirs))
+    rows = pa.concat_tables([each if each.schema == schema else each.cast(schema) for each in parts]).combine_chunks()
+    table = rows.add_column(0, NUMBER, to_arrow(np.concatenate(streams)))
     later = rounds_of(table) > number
-    now = table.filter(pa.array(~later)) if later.any() else table
-    ahead = table.filter(pa.array(later)) if later.any() else schema.empty_table()
+    now, ahead = table, table.slice(0, 0)
+    if later.any():
+        now, ahead = table.filter(pa.array(~later)), table.filter(pa.array(later))
     return InRound(sort_groups(consolidate_table(now.drop_columns([ROUND]))), ahead)
 
 
@@ -437,8 +424,7 @@ def sort_groups(table: pa.Table) -> pa.Table:
 def _keyed(table: pa.Table, groups: Run) -> Run:
     """Rows by group, as a run by the keys of these, which are in the order of the numbers of groups."""
     streams = table[STREAM].to_numpy()
-    keys = take_rows(groups.table, streams) if len(streams) else groups.table.slice(0, 0)
-    rows = table.drop_columns([STREAM]).append_column(KEY_FIELD, keys[KEY_NUMBER]).combine_chunks()
+    rows = table.drop_columns([STREAM]).append_column(KEY_FIELD, take_rows(groups.table, streams)[KEY_NUMBER])
     return Run((KEY_NUMBER,), Keys(groups.keys.at(streams), exact=True), rows)
 
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk
+from flo.columns.indices import Indices, Mask, Numbers, one_chunk, to_arrow
 from flo.core.term import Lowering
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -308,7 +308,7 @@ class Implied(Keys):
         return keys_of(self.columns).numbers
 
     def at(self, indices: Indices) -> Numbers:
-        return keys_of([column.take(pa.array(indices)) for column in self.columns]).numbers
+        return keys_of([column.take(to_arrow(indices)) for column in self.columns]).numbers
 
     def between(self, start: int, end: int, exact: bool) -> Keys:
         return Implied([column.slice(start, end - start) for column in self.columns], exact)

@@ -49,8 +49,9 @@ LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
 PER_BUCKET, OF_LARGE, OF_MAPPED, FEW = 2, 4, 256, 16
 """Average rows per index entry in small, large and spilled runs; and up to how many rows are compared one by one."""
-BISECTED = 512
-"""Up to so many key numbers are searched by bisection alone, which takes fewer calls than the index does."""
+BISECTED, SHORT = 512, 1 << 16
+"""Up to so many key numbers, or in a run of up to so many rows, are searched by bisection alone. That takes fewer calls
+than the index does."""
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 INDEX, FACTS = ("index", "mapped"), ("weights", "mixed", "_running")
@@ -286,7 +287,8 @@ class Run(Lowerable):
     def find(self, numbers: Numbers) -> KeyRanges:
         """Return which of these key numbers the run has, and where.
 
-        A few numbers are searched by bisection. For many that takes longer, since each step misses the cache:
+        A few numbers, or a few rows, are searched by bisection. Otherwise that takes longer, since each step misses the
+        cache:
 
         1. The index gives a range of rows for each number.
         2. The rows of short ranges are compared one by one.
@@ -295,11 +297,12 @@ class Run(Lowerable):
         count = len(numbers)
         if not self.rows or not count:
             return KeyRanges(*np.zeros((3, 0), np.int64))
-        if count <= BISECTED and type(self.keys) is Keys and not self.mapped:
-            starts = self.keys.numbers.searchsorted(numbers)
-            counts = self.keys.numbers.searchsorted(numbers, "right") - starts
-            present = counts.nonzero()[0]
-            return KeyRanges(present, starts[present], counts[present])
+        if (count <= BISECTED or self.rows <= SHORT) and type(self.keys) is Keys and not self.mapped:
+            own = self.keys.numbers
+            starts = own.searchsorted(numbers)
+            present = (own.take(starts, mode="clip") == numbers).nonzero()[0]
+            starts = starts[present]
+            return KeyRanges(present, starts, own.searchsorted(numbers[present], "right") - starts)
         bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
         lows, highs = (self.index.take(bucket + more) for more in (0, 1))
         wide = np.flatnonzero(highs - lows > FEW)

@@ -80,18 +80,19 @@ class Trace(Lowerable):
         """The memory of the runs, and of the parts of merges that have begun."""
         return sum(run.bytes for run in (*self.runs, *(part for merge in self.merges for part in merge.parts)))
 
-    def extend(self, delta: Run) -> Self:
-        """Return the trace with the rows of a delta, which pays for a part of the merges that are due."""
-        if not delta.rows:
+    def extend(self, *deltas: Run) -> Self:
+        """Return the trace with the rows of deltas, which pay for a part of the merges that are due."""
+        rows = sum([delta.rows for delta in deltas])
+        if not rows:
             return self
-        new = self.join([delta], oldest=not self.runs)
+        new = self.join([*deltas], oldest=not self.runs)
         merged = None
         if not self.merges:
             merged = merge_small((*self.runs, new) if new.rows else self.runs, self.join, self.how)
         if merged is not None:
             return self._with(merged)
         merges = [*group_runs(self.runs, self.merges), *([Merge((new,))] if new.rows else [])]
-        merges = advance_merges(merges, fuel_of(delta.rows, self.rows), self.join, self.cut, self.how)
+        merges = advance_merges(merges, fuel_of(rows, self.rows), self.join, self.cut, self.how)
         runs = tuple(run for merge in merges for run in merge.runs)
         return self._with(runs, tuple(merge for merge in merges if len(merge.runs) > 1))
 
