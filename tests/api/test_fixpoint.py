@@ -223,7 +223,7 @@ def test_explain_says_what_the_rounds_do() -> None:
     assert "fixpoint(at most 9 rounds, rows come and go)" in flow.explain()
     plan = flow.on(flo.here).explain()
     assert "2 traces with rounds (keys that change are computed" in plan
-    assert "8 on tables, 0 row by row in Python, 0 on values" in plan
+    assert "7 on tables, 0 row by row in Python, 0 on values" in plan
 
 
 def test_the_expression_can_be_read_again() -> None:
