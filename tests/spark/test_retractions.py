@@ -153,7 +153,7 @@ def positive(data: Any) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 84), marks=pytest.mark.thorough)], ids=str)
+@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(24, 84), marks=pytest.mark.thorough)], ids=str)
 def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     """Of drawn programs whose inputs are only added to: no change of an output that only adds is below zero."""
     least: dict[str, int] = {}
