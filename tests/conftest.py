@@ -27,9 +27,11 @@ os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStag
 
 LONG_TESTS = Path(__file__).with_name("long_tests.json")
 """What tests took on two idle cores, in seconds, if it was 0.2 or more; written with `--write-long-tests`."""
-BUDGET = 1.5
+BUDGET, BUDGET_ON_SPARK = 0.8, 1.5
 """How many seconds the long tests of a file may take in `make test`: the shortest of them are run, and at least one.
 `make check` runs none of them."""
+EXEMPT = 1.0
+"""A test without cases, off Spark, that takes no longer is run all the same: no other test may show what it shows."""
 
 CHECK = "not slow"
 """What `make check` runs."""
@@ -79,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _leave_out(items, "test", "thorough")
     _leave_out(items, "check", "slow")
     if not config.option.write_long_tests:
-        _leave_out_long(items, 0 if config.option.markexpr == CHECK else BUDGET)
+        _leave_out_long(items, in_check=config.option.markexpr == CHECK)
     asked_for: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
         connects, is_thorough = map(item.get_closest_marker, ("connectors", "thorough"))
@@ -128,17 +130,22 @@ def _is_slow(item: pytest.Item) -> bool:
     return item.get_closest_marker("slow") is not None
 
 
-def _leave_out_long(items: list[pytest.Item], budget: float) -> None:
+def _leave_out_long(items: list[pytest.Item], *, in_check: bool) -> None:
     """Marks the long tests of each file that do not fit into its budget. `always` exempts a test."""
     seconds: dict[str, float] = json.loads(LONG_TESTS.read_text(encoding="utf-8"))
-    left = dict.fromkeys((item.path for item in items), budget)
+    spent: Counter[Path] = Counter()
     long = [item for item in items if _name(item) in seconds and not item.get_closest_marker("always")]
     for item in sorted(long, key=lambda item: seconds[_name(item)]):
-        if not item.get_closest_marker("thorough"):
-            is_first = left[item.path] == budget > 0
-            if seconds[_name(item)] > left[item.path] and not is_first:
-                item.add_marker("thorough")
-            left[item.path] -= seconds[_name(item)]
+        takes, on_spark = seconds[_name(item)], item.get_closest_marker("spark") is not None
+        if item.get_closest_marker("thorough"):
+            continue
+        if not (in_check or on_spark or hasattr(item, "callspec")) and takes <= EXEMPT:
+            continue
+        is_first = not spent[item.path] and not in_check
+        budget = 0 if in_check else BUDGET_ON_SPARK if on_spark else BUDGET
+        if spent[item.path] + takes > budget and not is_first:
+            item.add_marker("thorough")
+        spent[item.path] += takes
 
 
 def _name(item: pytest.Item) -> str:

@@ -193,6 +193,7 @@ def test_two_traces_of_the_same_rows_share_what_is_merged():
         assert all(map(lambda mine, theirs: mine is theirs, one.runs[:-1], other.runs[:-1]))
 
 
+@pytest.mark.always
 def test_traces_of_the_same_rows_in_other_orders_share_nothing():
     layout, rng = Layout.of(tuple[int, int]), np.random.default_rng(1)
     orders = [Order(("value",), down, layout, by_text=False, decisive=True) for down in (False, True)]

@@ -99,7 +99,7 @@ LONG = {"Product[Max[int], SetUnion[int]]"}
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=9)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("collection", COLLECTIONS, ids=str)
 def test_collection(collection):
     report = report_of(collection)
