@@ -103,7 +103,7 @@ def test_the_way_of_a_row_is_as_long_in_a_larger_state() -> None:
     assert latency.latencies(0.001, pushes=2).row_count == 4
 
 
-@pytest.mark.thorough  # tests/local/test_memory_limit.py shows the same in less time
+@pytest.mark.thorough  # it starts three processes; tests/local/test_memory_limit.py has the short tests
 def test_state_larger_than_memory() -> None:
     assert memory.compare(0.001).row_count == 3
 

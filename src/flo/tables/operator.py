@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
@@ -69,7 +68,6 @@ def to_output_type(stream: StreamType) -> StreamType | None:
 
 
 T = TypeVar("T")
-TABLE_OF = attrgetter("table")
 
 
 def register_in(registry: dict[Any, T], *kinds: Any) -> Callable[[T], T]:
@@ -400,7 +398,7 @@ class OnTables(Operator, Generic[Op]):
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         """The operator and its outputs after the content of these values."""
-        return self.consume(*map(TABLE_OF, values))
+        return self.consume(*[value.table for value in values])
 
     def consume_step(self, values: tuple[Any, ...]) -> Step:
         """The step that consumes everything. If a function raises on a row, the error shows the row."""

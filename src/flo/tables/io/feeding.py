@@ -12,6 +12,7 @@ such rows together, none of them is at fault by itself, and the error is raised.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, is_typeddict
@@ -24,7 +25,7 @@ from flo.columns.changes import given_schema
 from flo.columns.dicts import row_of
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
-from flo.core.event_loop import Atomic, ProgramLoop
+from flo.core.event_loop import ProgramLoop
 from flo.tables.io.diverted import Diverted, DivertedRows, OnError
 from flo.tables.io.files import (
     WEIGHTS,
@@ -62,24 +63,6 @@ class ErrorsOf:
             error.input_name = f"`{self.name}`"
 
 
-@dataclass(slots=True)
-class AllOrNothing:
-    """Takes back what a feeder has taken if a block raises."""
-
-    feeder: Feeder
-    loop: Atomic[Any]
-    diverted: DivertedRows
-    """Diverted before the block."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.loop.__exit__(kind, error, trace)
-        if kind is None:
-            self.diverted.add_all(self.feeder.diverted)
-        self.feeder.diverted, self.feeder._before = self.diverted, None
-
-
 class Feeder:
     """Pushes data to the inputs of an event loop, and runs it."""
 
@@ -95,10 +78,17 @@ class Feeder:
         self._together: list[tuple[str, Any, RowAt]] | None = None
         """Values that wait for those of other inputs."""
 
-    def atomic(self) -> AllOrNothing:
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
         """Takes all data that is fed inside the block, or nothing if the block raises."""
         before, self.diverted = self.diverted, DivertedRows()
-        return AllOrNothing(self, self.loop.atomic(), before)
+        try:
+            with self.loop.atomic():
+                yield
+            before.add_all(self.diverted)
+        finally:
+            self.diverted = before
+            self._before = None
 
     def open(self, name: str, data: Any) -> DataSource:
         """The data in parts. Plain Python data is one part."""

@@ -79,7 +79,7 @@ class Latest(NamedTuple):
     def is_of(self, groups: Run) -> bool:
         """Whether these are its groups."""
         mine = self.groups
-        if mine.rows != groups.rows or mine.keys.numbers.tobytes() != groups.keys.numbers.tobytes():
+        if mine.rows != groups.rows or has_any(mine.keys.numbers != groups.keys.numbers):
             return False
         return mine.table.equals(groups.table)  # type: ignore[no-any-return]
 
@@ -178,7 +178,8 @@ class GroupByTables(OnTables[GroupBy]):
             return self._add_sums(table)
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, numbers or keys_of(keys.columns), numbers_in(table, WEIGHT))
-        order, firsts = (np.arange(table.num_rows),) * 2 if apart else group_equal_rows(keys, delta.numbers)
+        every = np.arange(table.num_rows)
+        order, firsts = (every, every) if apart else group_equal_rows(keys, delta.numbers)
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
         sums = sums_of(delta.weights, summed, order, firsts)

@@ -87,7 +87,7 @@ class LinearPart(Part):
         def name(index: int) -> str:
             return reading.name(int(there[index]))
 
-        if type(self.of.aggregator) is not on_values.AverageOf:
+        if not isinstance(self.of.aggregator, on_values.AverageOf):
             return as_array(sums, place, kind, name)
         sums = {**sums, WEIGHT: count}
         if pa.types.is_decimal(kind):

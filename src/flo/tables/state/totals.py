@@ -233,7 +233,7 @@ def digits_of(sums: Sums, place: int) -> Limbs:
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
     """Return the sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
     results = digits_of(sums, place).to_floats(sums[WEIGHT] if mean else None)
-    if not [name for name in SPECIAL if f"{place}:{name}" in sums]:
+    if not any(f"{place}:{name}" in sums for name in SPECIAL):
         return results
     nothing = np.zeros(len(results), np.int64)
     nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
