@@ -39,7 +39,7 @@ SMALLEST_PART = 1 << 14
 """How many rows a delta pays for at least, however few it has. A part is a file of a checkpoint."""
 PACE = 0.7
 """How many times its own rows a delta pays for, for each doubling of the state. With less, runs pile up."""
-RATIO = 2.0
+RATIO = 2.2
 """A run is merged with newer ones when it has at most so many times their rows, unless a trace says otherwise."""
 SAMPLES = 64
 """How many rows of a part are looked at, to find where it ends."""
