@@ -64,6 +64,7 @@ bench: $(READY) java ## run the benchmarks
 	@$(BIN)/python -m benchmarks.recursion --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.nexmark --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.spark --scale $(SCALE)
+	@$(BIN)/python -m benchmarks.hot_keys --scale $(SCALE)
 
 chaos: $(READY) java ## crash trials on Spark: make chaos TRIALS=50
 	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)

@@ -29,6 +29,7 @@ from flo.shards.plan.planning import holds_segment
 from flo.shards.plan.stages import Entry
 from flo.shards.tasks.blobs import Blob, report_blob
 from flo.shards.tasks.context import LoadedCode, MicroBatch
+from flo.shards.tasks.hot_keys import Hot
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.sending import Sender
 from flo.shards.tasks.stage_task import StageTask, finish_writes
@@ -69,23 +70,24 @@ class Tasks:
         for stage in self.batches.plan.stages:
             program_of(stage.dag)
 
-    def enter(self, number: int, value: Value, origin: int) -> list[Blob]:
+    def enter(self, number: int, value: Value, origin: int, hot: Hot) -> list[Blob]:
         """Run the operators before the first shuffle on the rows of an input."""
         entry: Entry = self.batches.plan.entries[number]
         started, work = time.monotonic(), dict[str, Work]()
-        sender = Sender(self.batches.deliveries(entry.outputs), self.batches.shards, origin)
+        sender = Sender(self.batches.deliveries(entry.outputs), self.batches.shards, origin, hot)
         try:
             sender.add(run_entry(sender, entry, value, work))
         except FloError as error:
             return [report_blob(0, origin, error)]
         blobs = list(sender.blobs())
-        return [*blobs, report_blob(0, origin, {"work": work, "input_seconds": time.monotonic() - started})]
+        figures = {"work": work, "input_seconds": time.monotonic() - started, "hot": sender.found}
+        return [*blobs, report_blob(0, origin, figures)]
 
-    def enter_rows(self, number: int, packed: Blob, origin: int) -> list[Blob]:
+    def enter_rows(self, number: int, packed: Blob, origin: int, hot: Hot) -> list[Blob]:
         """The same for rows that another process has packed."""
         nothing = self.batches.plan.entries[number].type.collection.bottom()
         assert isinstance(nothing, (Rows, KeyedRows))
-        return self.enter(number, replace(nothing, table=packed.rows()), origin)
+        return self.enter(number, replace(nothing, table=packed.rows()), origin, hot)
 
     def run_stage(self, place: int, batch: MicroBatch, task: int, received: list[Blob]) -> list[Blob]:
         """Run the shards of a task. The states are stored when this returns."""
@@ -114,7 +116,7 @@ class Tasks:
 class Executor(Protocol):
     """Runs tasks, and gives their blobs."""
 
-    def enter(self, values: dict[int, Value]) -> list[Blob]:
+    def enter(self, values: dict[int, Value], hot: Hot) -> list[Blob]:
         """What the inputs with new rows send."""
 
     def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
@@ -139,8 +141,8 @@ class InProcess:
 
     tasks: Tasks
 
-    def enter(self, values: dict[int, Value]) -> list[Blob]:
-        return [blob for number, value in values.items() for blob in self.tasks.enter(number, value, 0)]
+    def enter(self, values: dict[int, Value], hot: Hot) -> list[Blob]:
+        return [blob for number, value in values.items() for blob in self.tasks.enter(number, value, 0, hot)]
 
     def run_stage(self, place: int, batch: MicroBatch, shares: list[list[Blob]]) -> list[Blob]:
         every = (self.tasks.run_stage(place, batch, task, share) for task, share in enumerate(shares))
@@ -179,17 +181,17 @@ class Workers:
         """How many micro-batches have begun, whether they succeeded or not."""
         self.workers = [Worker(number, tasks, self.exchange) for number in range(count)]
 
-    def enter(self, values: dict[int, Value]) -> list[Blob]:
+    def enter(self, values: dict[int, Value], hot: Hot) -> list[Blob]:
         self._batches += 1
         asked: list[tuple[int, WorkerRequest]] = []
         for number, value in values.items():
             parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
-                asked.append((number % self.count, ("enter", number, value, number % self.count)))
+                asked.append((number % self.count, ("enter", number, value, number % self.count, hot)))
                 continue
             blobs = [Blob(task, number, task, table=part.table) for task, part in enumerate(parts)]
             for sent in self._write(f"i-{number}", blobs):
-                asked.append((sent.blob.shard, ("rows", number, sent, sent.blob.shard)))
+                asked.append((sent.blob.shard, ("rows", number, sent, sent.blob.shard, hot)))
         return self._ask(asked)
 
     def _write(self, name: str, blobs: list[Blob]) -> list[SentBlob]:
@@ -337,7 +339,7 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
 
     act: dict[str, Callable[..., Any]] = {
         "enter": lambda *given: send_blobs(tasks.enter(*given)),
-        "rows": lambda place, sent, task: send_blobs(tasks.enter_rows(place, exchange.read([sent])[0], task)),
+        "rows": lambda place, sent, *more: send_blobs(tasks.enter_rows(place, exchange.read([sent])[0], *more)),
         "stage": run_stage,
         "unsent": lambda output, version: send_blobs(tasks.take_unsent(output, version)),
         "size": tasks.state_size,

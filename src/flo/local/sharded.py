@@ -30,6 +30,7 @@ from flo.shards.plan.stages import ONE, POSITION, Delivery, Plan
 from flo.shards.tasks.blobs import REPORT, Blob, unpickle
 from flo.shards.tasks.context import LoadedCode
 from flo.shards.tasks.figures import INPUTS
+from flo.shards.tasks.hot_keys import hot_in
 from flo.shards.tasks.native_task import PackTask, elements_of
 from flo.shards.tasks.output_files import UNSENT, Output
 from flo.shards.tasks.shard_record import ShardRecord
@@ -96,7 +97,8 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
         waiting, self._waiting = self._waiting, {}
         batch = self.batches.micro_batch(self.version, set(self.ended))
         batch = replace(batch, source="push", oldest=max(batch.oldest, self._oldest))
-        moving = self.executor.enter({number: self._placed(number, value) for number, value in waiting.items()})
+        placed = {number: self._placed(number, value) for number, value in waiting.items()}
+        moving = self.executor.enter(placed, hot_in(batch.state_versions))
         moving += self.batches.literal_blobs() if self.version == 0 else []
         moving = self._run_natives(0, moving)
         for place, stage in enumerate(self.batches.plan.stages):

@@ -35,6 +35,7 @@ from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
 from flo.shards.tasks.figures import OTHER, BatchFigures
+from flo.shards.tasks.hot_keys import Hot, merge_hot
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.output_files import Output
 from flo.shards.tasks.sending import Sender
@@ -202,6 +203,8 @@ class MicroBatches:
             for name, paths in each.get("files", {}).items():
                 changed.setdefault(name, []).extend(paths)
             ended.update(each.get("ended", {}))
+        if self.checkpoint:  # a shard copies rows from the files of another one
+            self._note_hot_keys(versions, [each.get("hot", {}) for each in reports])
         self._recent = {**self._recent, version: versions}
         figures = BatchFigures.of(reports, seconds, self.rest)
         written = sum(each.get("written", 0) for each in reports)
@@ -220,6 +223,15 @@ class MicroBatches:
             rounds={name: rounds for each in reports for name, rounds in each.get("rounds", {}).items()},
             figures=figures,
         )
+
+    def _note_hot_keys(self, versions: dict[int, StateVersions], found: list[Hot]) -> None:
+        """Adds hot keys that tasks have found to the stages of their joins."""
+        for stage in self.plan.stages:
+            own = {vertex.id for vertex in stage.dag.vertices}
+            more = [{join: keys for join, keys in each.items() if join in own} for each in found]
+            if any(more):
+                before = versions[stage.level]
+                versions[stage.level] = replace(before, hot=merge_hot(before.hot, *more))
 
     def set_state_versions(self, version: int, versions: dict[int, StateVersions]) -> None:
         """Says where the states of a version are, which no micro-batch has written."""

@@ -131,6 +131,8 @@ class Cut(Enum):
     BY_STREAM = "by stream"
     """All rows in the state have the key columns of a keyed stream."""
     BY_WINDOW = "by window"
+    NONE = "dropped"
+    """Copies of rows that other shards have."""
     SAME = "the same everywhere"
     """Holds no rows."""
     LATEST = "the latest of all"
@@ -191,6 +193,9 @@ class OnTables(Operator, Generic[Op]):
     """How all of its state is cut, where all parts are cut alike."""
     rows_wait: ClassVar[bool] = False
     """Whether rows wait at an input until another one ends. They are cut by the whole row, which must be the key."""
+    spread_sides: ClassVar[tuple[int, ...]] = ()
+    """The inputs that it is linear in: rows of a key may be in any shard, if those of the other input are in all. It
+    takes such rows with a column `COPY`, and keeps them apart."""
     cancels: ClassVar[bool] = False
     """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
     when it is emitted: unconsolidated deltas would multiply from one join to the next."""

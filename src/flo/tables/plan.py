@@ -21,7 +21,7 @@ from flo.core.text_rows import format_heading, lines_of_rows
 from flo.program.outline import describe_operator
 from flo.tables.functions import runs_on_columns
 from flo.tables.keyed import KeyedRows
-from flo.tables.operator import OnTables
+from flo.tables.operator import Cut, OnTables
 from flo.tables.operators.fixpoint import FixpointTables
 from flo.tables.operators.rounds import GroupRounds
 from flo.tables.operators.weights import Partners
@@ -109,6 +109,8 @@ def _keeps(operator: Operator) -> Iterator[str]:
         value = getattr(operator, field.name)
         if ended and isinstance(value, (Trace, Partners)) and _size(value) == (0, 0):
             continue  # the state of this side was dropped when the other side ended
+        if field.metadata.get("cut") is Cut.NONE and not _size(value)[0]:
+            continue  # no key is hot
         if isinstance(value, Partners):
             rows, _ = _size(value)
             yield f"{field.name}: which keys there are" + (f", {rows:,} rows" if rows else "")

@@ -21,6 +21,8 @@ WEIGHT = "±"
 WEIGHT_FIELD = pa.field(WEIGHT, pa.int64(), nullable=False)
 SUMMED = "±Σ"
 """The weight column of a table whose rows are sums of rows by group (`OnTables.sum_early`)."""
+COPY = "copy/"
+"""The column that says which rows of a table are copies of those in the shard of their key."""
 
 
 class TableValue(FormedValue):

@@ -22,6 +22,7 @@ from flo.shards.evolution.comparison import Comparison, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram
 from flo.shards.evolution.snapshots import is_whole
 from flo.shards.program import ShardedProgram
+from flo.shards.tasks.hot_keys import hot_in
 from flo.shards.tasks.output_files import COUNT
 
 
@@ -37,6 +38,8 @@ def plan_change(
     outlines = from_plain(before["outline"]), from_plain(ours["outline"])
     stale = ids_with_functions(ours, refill) | changed_sources(before, ours) | find_replaced(*outlines)
     stale |= {each.partition("/")[0] for each in find_changed_lambdas(*outlines)}
+    spread = {delivery.join for delivery in program.plan.deliveries}
+    stale |= hot_in(Checkpoint(where).state_versions(version)).keys() - spread  # their rows must be together now
     compared = compare_programs(before, ours, program.dag, stale)
     return compared, plan_fill(program, where, version, compared)
 

@@ -203,6 +203,8 @@ class _Cutting:
             raise _uncut(described, f"it does not declare how `{part.name}` is cut")
         if part.cut is Cut.BY_ROW:
             return [self._by_row(shard, given, parts[part.rows_of][shard]) for shard in range(self.shards)]
+        if part.cut is Cut.NONE:
+            return [None] * self.shards
         if part.cut is Cut.LATEST:
             return [max((each for each in given if each is not None), default=None)] * self.shards
         if any(isinstance(each, tuple) and each for each in given):  # several traces, each cut by itself
@@ -358,7 +360,13 @@ class _Cutting:
             for name, view in old[0]["views"].items()
             if name in self.views
         }
-        return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}
+        return {
+            **old[0],
+            "copied": {},
+            "reached": reached,
+            "views": views,
+            "counts": old[0]["counts"] if shard == 0 else {},
+        }
 
 
 def _latest_clock(clocks: list[Any]) -> Any:

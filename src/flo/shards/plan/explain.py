@@ -145,4 +145,5 @@ def _describe_shuffle(delivery: Delivery) -> str:
     if columns == ():
         return f"{'summed, ' if delivery.sums_early else ''}to one shard, as one group"
     how = "summed and shuffled" if delivery.sums_early else "shuffled"
-    return f"{how} by {', '.join(columns)}" if columns else f"{how} by the key of {delivery.by.like.name}"
+    spread = ", hot keys spread" if delivery.join else ""
+    return f"{how} by {', '.join(columns) if columns else f'the key of {delivery.by.like.name}'}{spread}"

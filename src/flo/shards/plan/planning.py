@@ -56,6 +56,8 @@ from flo.values.lvar import LVar
 
 EARLY_SUMS = True
 """Whether rows are added up before a shuffle. Benchmarks and tests compare with plans without it."""
+SPREAD_HOT_KEYS = True
+"""Whether the rows of a key that has very many may be spread over shards, in a join. Likewise."""
 
 
 def placement(operator: Operator) -> Placement:
@@ -354,13 +356,50 @@ class _Planner:
         readers = [vertex for _, vertex in self.vertices if stream in vertex.inputs]
         return len(readers) == 1 and readers[0].operator is delivery.by and stream not in outputs
 
+    def _find_spreading(self, outputs: list[Stream]) -> dict[int, str]:
+        """By the number of a delivery, the id of the join that is all that reads it, and that may have rows of a key in
+        several shards: nothing behind it in its stage needs them together."""
+        readers: dict[Stream, list[tuple[int, Vertex]]] = {}
+        for level, vertex in self.vertices:
+            for stream in vertex.inputs:
+                readers.setdefault(stream, []).append((level, vertex))
+        by_number = {delivery.number: delivery for delivery in self.deliveries.values()}
+        delivered = {stream: by_number[number] for (_, number), stream in self.streams.items()}
+        natives = {stream.number for stream in self.natives}
+
+        def may_spread(delivery: Delivery) -> bool:
+            return delivery.how == KEY and delivery.by is not None and delivery.stream not in natives
+
+        def reads_alone(stream: Stream) -> bool:
+            return stream in delivered and len(readers[stream]) == 1 and stream not in outputs
+
+        spreading: dict[int, str] = {}
+        for level, vertex in self.vertices:
+            operator, inputs = vertex.operator, set(vertex.inputs)
+            if not (SPREAD_HOT_KEYS and isinstance(operator, OnTables) and operator.spread_sides) or operator.keys:
+                continue
+            if len(inputs) < 2 or not all(reads_alone(each) and may_spread(delivered[each]) for each in inputs):
+                continue
+            behind, waiting = list[Vertex](), list(vertex.outputs)
+            while waiting:
+                here = [each for at, each in readers.get(waiting.pop(), []) if at == level]
+                behind += here
+                waiting += [stream for each in here for stream in each.outputs]
+            if all(placement(each.operator) is Placement.ANYWHERE for each in behind):
+                spreading |= {delivered[each].number: vertex.id for each in inputs}
+        return spreading
+
     def _operators(self, level: int) -> list[Vertex]:
         """The operators that run in the tasks of a level."""
         return [v for at, v in self.vertices if at == level and not self.natives.keys() & set(v.outputs)]
 
     def _cut(self, inputs: list[Stream], outputs: list[Stream], literals: dict[int, EmitOnce]) -> Plan:
         """Cuts the program by the levels of its operators."""
-        deliveries = [replace(each, sums_early=self._sums_early(each, outputs)) for each in self.deliveries.values()]
+        spreading = self._find_spreading(outputs)
+        deliveries = [
+            replace(each, sums_early=self._sums_early(each, outputs), join=spreading.get(each.number, ""))
+            for each in self.deliveries.values()
+        ]
         sent = {each.stream for each in deliveries}
         entries = []
         for number, stream in enumerate(inputs):

@@ -68,6 +68,8 @@ class Delivery:
     """What states call it: it follows from the ids of operators, and not from the rest of the plan."""
     sums_early: bool = False
     """Whether a task may send sums of its rows by key in place of the rows."""
+    join: str = ""
+    """The id of the join whose hot keys may be spread over shards: see `flo.shards.tasks.hot_keys`."""
 
 
 @dataclass(frozen=True)

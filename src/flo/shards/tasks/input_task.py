@@ -38,6 +38,7 @@ from flo.shards.tasks import context
 from flo.shards.tasks.blobs import Blob, report_blob
 from flo.shards.tasks.context import Code
 from flo.shards.tasks.figures import add_work
+from flo.shards.tasks.hot_keys import Hot
 from flo.shards.tasks.output_files import write_diverted
 from flo.shards.tasks.sending import Parcel, Sender, without_end
 from flo.tables.dataflow import Work
@@ -85,6 +86,8 @@ class InputTask:
     shards: int
     divert_to: str | None = None
     """The checkpoint that diverted rows are written to; None if a row that does not fit is an error."""
+    hot: Hot = field(default_factory=dict)
+    """The hot keys of joins."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return (blob.batch() for blob in self.run(context.task_number(), batches))
@@ -92,7 +95,8 @@ class InputTask:
     def run(self, origin: int, batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
         """Yields what it sends, and the report. `origin` is the number of the task."""
         loaded = [each.code.load() for each in self.inputs]
-        sender = Sender(tuple(delivery for _, deliveries, _ in loaded for delivery in deliveries), self.shards, origin)
+        every = tuple(delivery for _, deliveries, _ in loaded for delivery in deliveries)
+        sender = Sender(every, self.shards, origin, self.hot)
         started, work = time.monotonic(), dict[str, Work]()
         readers = []
         for (entry, _, name), each in zip(loaded, self.inputs, strict=True):
@@ -108,7 +112,7 @@ class InputTask:
             yield from sender.blobs()
             taken = {reader.name: reader.taken for reader in readers}
             files = {reader.name: reader.files for reader in readers if self.divert_to is not None}
-            figures = {"work": work, "input_seconds": time.monotonic() - started}
+            figures = {"work": work, "input_seconds": time.monotonic() - started, "hot": sender.found}
             yield report_blob(0, origin, {"taken": taken, "diverted": files, "received": received, **figures})
         except FloError as error:
             yield report_blob(0, origin, error)

@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, take_rows
+from flo.columns.indices import Indices, Numbers, has_any, take_rows
 from flo.core.collection import Collection, End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
@@ -30,10 +31,11 @@ from flo.shards.plan.spread import OWN, SpreadWindows
 from flo.shards.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
 from flo.shards.tasks import pickling
 from flo.shards.tasks.blobs import Blob, add_ones, drop_ones, split_table
+from flo.shards.tasks.hot_keys import Hot, HotKeys, find_hot, merge_hot
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
 from flo.tables.state.keys import keys_of
-from flo.tables.values import SUMMED, Columns, Rows, of_elements
+from flo.tables.values import COPY, SUMMED, WEIGHT, Columns, Rows, of_elements
 from flo.values.keyed import Keyed
 
 T = TypeVar("T")
@@ -55,12 +57,18 @@ class Parcel(NamedTuple):
 class Sender:
     """Addresses the data that a task sends, and groups it by delivery and shard."""
 
-    def __init__(self, deliveries: tuple[Delivery, ...], shards: int, origin: int) -> None:
+    def __init__(
+        self, deliveries: tuple[Delivery, ...], shards: int, origin: int, hot: Hot = MappingProxyType({})
+    ) -> None:
         self.deliveries = deliveries
         self.shards = shards
         self.origin = origin
+        self.hot = hot
+        """The keys of joins whose rows are spread over shards, or copied to all."""
+        self.found: dict[str, HotKeys] = {}
+        """Keys that are hot from now on."""
         self.tables: dict[tuple[int, int, str], list[pa.Table]] = {}
-        """By delivery and shard. Tables that announce keys, those of rows and those of sums are apart."""
+        """By delivery and shard. Tables that announce keys, those of rows, of sums and with copies are apart."""
         self.values: list[Blob] = []
 
     def address(self, stream: int, value: Value, own: int | None = None) -> list[Parcel]:
@@ -99,8 +107,35 @@ class Sender:
             else:
                 numbers = _ask_operator(delivery, table, _key_numbers)
             shards = shard_of(numbers, self.shards)
+            if delivery.join:
+                table, shards = self._spread_hot(delivery, table, numbers, shards)
             for shard, rows in _split_rows(table, shards, self.shards):
                 yield Parcel(delivery, shard, rows)
+
+    def _spread_hot(
+        self, delivery: Delivery, table: pa.Table, numbers: Numbers, shards: Indices
+    ) -> tuple[pa.Table, Indices]:
+        """The rows and their shards, where those of hot keys are in other shards, or also copied to them."""
+        by, hot = delivery.by, self.hot.get(delivery.join)
+        assert by is not None
+        if delivery.place in by.spread_sides and (hot is None or hot.side == delivery.place):
+            numbers_of_hot = find_hot(numbers, self.shards)
+            if numbers_of_hot:
+                found = HotKeys(delivery.place, tuple(numbers_of_hot))
+                self.found = merge_hot(self.found, {delivery.join: found})
+        if hot is None or not has_any(is_hot := hot.select(numbers)):
+            return table, shards
+        rows: Indices = is_hot.nonzero()[0]
+        if delivery.place == hot.side:
+            whole = take_rows(table.drop_columns([WEIGHT]), rows)
+            shards[rows] = shard_of(keys_of(whole.columns).numbers, self.shards)
+            return table, shards
+        others = np.arange(self.shards * len(rows)) % self.shards
+        which = np.repeat(rows, self.shards)
+        away = others != shards[which]
+        every = np.concatenate([np.arange(table.num_rows), which[away]])
+        is_copy = np.concatenate([np.zeros(table.num_rows, bool), np.ones(int(away.sum()), bool)])
+        return take_rows(table, every).append_column(COPY, pa.array(is_copy)), np.concatenate([shards, others[away]])
 
     def _split_by_window(self, delivery: Delivery, table: pa.Table) -> Iterator[Parcel]:
         """Rows go to the shard of their window; rows that advance the watermark go to all shards."""
@@ -115,7 +150,7 @@ class Sender:
         """Keeps parcels until they are sent."""
         for delivery, shard, content in parcels:
             if isinstance(content, pa.Table):
-                kind = next((name for name in (ENDED, SUMMED) if name in content.column_names), "")
+                kind = next((name for name in (ENDED, SUMMED, COPY) if name in content.column_names), "")
                 self.tables.setdefault((delivery.number, shard, kind), []).append(content)
             else:
                 data = pa.py_buffer(pickling.dumps(content))

@@ -13,7 +13,7 @@ states and results which way a micro-batch went.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from flo.core.errors import FloError
 from flo.shards.tasks import context
 from flo.shards.tasks.blobs import read_blobs, report_blob, size_of
 from flo.shards.tasks.context import Code
+from flo.shards.tasks.hot_keys import hot_in
 from flo.shards.tasks.input_task import InputTask
 from flo.shards.tasks.stage_task import StageTask, finish_writes
 from flo.tables.checkpoint.folders import Writes
@@ -51,7 +52,8 @@ class SmallBatchTask:
                 return iter([_TOO_LARGE])
         writes, micro_batch = Writes(), context.micro_batch()
         try:
-            moving = list(read_blobs(received) if self.input is None else self.input.run(0, received))
+            hot = hot_in(micro_batch.state_versions)
+            moving = list(read_blobs(received) if self.input is None else replace(self.input, hot=hot).run(0, received))
             for code in self.stages:
                 if size_of(moving) > self.few_bytes:
                     return iter([_TOO_LARGE])

@@ -24,18 +24,21 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import flo.tables.operators  # noqa: F401  # registers the operators that a state names
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
 from flo.core.graph import Node
 from flo.core.operator import Delta
-from flo.shards.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
+from flo.shards.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage, shard_of
 from flo.shards.tasks import context
 from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.figures import OPERATORS, STATE, TaskFigures, add_work
+from flo.shards.tasks.hot_keys import HotKeys, hot_in, merge_hot
 from flo.shards.tasks.input_task import InnerRows, make_inner_stream
 from flo.shards.tasks.output_files import UNSENT, Output, remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
@@ -47,10 +50,11 @@ from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.fixpoint import FixpointTables
 from flo.tables.operators.upserts import expect_once
+from flo.tables.state.run import Run
 from flo.tables.state.spilling import limit_memory
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
-from flo.tables.values import SUMMED, Columns, Rows, is_ordered
+from flo.tables.values import COPY, SUMMED, Columns, Rows, is_ordered
 from flo.values.changes import shape_of
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import ZSet
@@ -200,6 +204,8 @@ class StageTask:
         with figures.measure(STATE):
             program, nodes, record = self._read_state(stage, number)
         record.read_from(self.batch.source)
+        if number != BLANK and nodes is not None:
+            nodes = self._copy_hot_rows(stage, number, nodes, record)
         loop = program.metered(nodes)
         before_push = list(loop.nodes)
         deltas = tuple(read_delivery(each, sent, record) for each in stage.inputs)
@@ -212,7 +218,7 @@ class StageTask:
         add_work(figures.work, loop.work())
         figures.note_clocks(stage.dag, before_push, loop.nodes)
         report.rounds |= {} if number == BLANK else taken_rounds(stage, before_push, loop.nodes)
-        sender = Sender(deliveries, self.batch.shards, number)
+        sender = Sender(deliveries, self.batch.shards, number, hot_in(self.batch.state_versions))
         here = [output for output in outputs if output.stream in stage.outputs]
         leaves = {each.stream for each in deliveries} | {each.stream for each in here if each.how != UNSENT}
         for index, stream in enumerate(stage.outputs):
@@ -233,7 +239,33 @@ class StageTask:
             report.ended_deliveries = sorted(record.ended)
         with figures.measure(STATE):
             self._keep_state(stage, number, loop, record, here, report, writes)
+        report.hot = merge_hot(report.hot, sender.found)
         yield from sender.blobs()
+
+    def _copy_hot_rows(self, stage: Stage, number: int, nodes: list[Node], record: ShardRecord) -> list[Node]:
+        """The operators of a shard, where joins have the rows of hot keys that other shards have: of those that became
+        hot since it ran last. It has no rows that could meet them yet."""
+        versions, after = self.batch.state_versions[stage.level], list(nodes)
+        for place, vertex in enumerate(stage.dag.vertices):
+            hot = versions.hot.get(vertex.id)
+            if hot is None:
+                continue
+            new = np.array([key for key in hot.numbers if key not in record.copied.get(vertex.id, ())], np.uint64)
+            homes, side, join = shard_of(new, self.batch.shards), 1 - hot.side, after[place].operator
+            for home in sorted({*homes.tolist()} & versions.shards.keys() - {number}):
+                for rows in self._rows_of_keys(stage, home, place, side, new[homes == home].tolist()):
+                    join = join.add_copies(side, rows)  # type: ignore[attr-defined]
+            after[place] = replace(after[place], operator=join)
+            record.copied[vertex.id] = list(hot.numbers)
+        return after
+
+    def _rows_of_keys(self, stage: Stage, home: int, place: int, side: int, keys: list[int]) -> Iterator[Run]:
+        """The rows of keys that a join has on one side, in another shard, before this micro-batch."""
+        shard = Shard(self.batch.folder, self.batch.shards, stage.level, home, stage.dag)
+        join: Any = shard.read(self.batch.state_versions[stage.level].version(home)).nodes[place].operator
+        for run in join.right if side else join.left:
+            for key in keys:
+                yield run.part(run.below(key), run.below(key + 1))
 
     def _keep_state(
         self,
@@ -332,6 +364,8 @@ class TaskReport:
     figures: TaskFigures = field(default_factory=TaskFigures)
     rounds: dict[str, Mapping[int, int]] = field(default_factory=dict)
     """By the id of a fixpoint, the rows that changed in each of its rounds."""
+    hot: dict[str, HotKeys] = field(default_factory=dict)
+    """Keys of joins in later stages that are hot from now on."""
     started: float = field(default_factory=time.monotonic)
 
     def add(self, output: str, shard: int, finished: bool, rows: int, file: str | None) -> None:
@@ -345,7 +379,7 @@ class TaskReport:
         """The report as the driver reads it."""
         state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
         changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs, "rounds": self.rounds}
-        figures = {"written": self.written, "received": self.received, **self.figures.as_dict()}
+        figures = {"written": self.written, "received": self.received, "hot": self.hot, **self.figures.as_dict()}
         return {**state, **changes, **figures, "version": self.version, "seconds": time.monotonic() - self.started}
 
 
@@ -408,7 +442,12 @@ def read_delivery(delivery: Delivery, received: list[Blob], record: ShardRecord)
 
 
 def _concat_rows(delivery: Delivery, tables: list[pa.Table]) -> pa.Table:
-    """The rows of all tasks. If some have sent sums in place of rows, those of all."""
+    """The rows of all tasks. If some have sent sums in place of rows, those of all; and if some have sent copies, with
+    the column that says which."""
+    if any(COPY in table.column_names for table in tables):
+        table = pa.concat_tables(tables, promote_options="default")
+        place = table.column_names.index(COPY)
+        return table.set_column(place, COPY, pc.fill_null(table[COPY], False))
     if not any(SUMMED in table.column_names for table in tables):
         return pa.concat_tables(tables)
     by = delivery.by

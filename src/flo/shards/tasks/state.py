@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ import pyarrow as pa
 from flo.core.checkpoint import decode, encode
 from flo.core.graph import Node
 from flo.program.dag import Dag
+from flo.shards.tasks.hot_keys import Hot, hot_as_json, hot_from_json
 from flo.tables.checkpoint.folders import Folder, Local, Writes, folder
 from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, run_file
 from flo.tables.dataflow import Dataflow
@@ -47,6 +48,8 @@ class StateVersions:
     """The version of the state that all other shards share; -1 if there is none."""
     ended: frozenset[str] = frozenset()
     """The names of deliveries that have ended. A delivery ends in all shards in the same micro-batch."""
+    hot: Hot = field(default_factory=dict)
+    """The keys whose rows are spread over all shards."""
 
     def version(self, shard: int) -> int:
         """The version of a shard's state, which may be the shared one."""
@@ -61,19 +64,21 @@ class StateVersions:
     def with_changes(self, version: int, shards: list[int], ended: list[str] | None) -> StateVersions:
         """The versions after a task has changed these shards. `ended` comes from the task that has shard 0."""
         blank = version if BLANK in shards else self.blank
-        changed = {shard: version for shard in shards if shard != BLANK}
-        return StateVersions({**self.shards, **changed}, blank, self.ended if ended is None else frozenset(ended))
+        changed = {**self.shards, **{shard: version for shard in shards if shard != BLANK}}
+        return replace(self, shards=changed, blank=blank, ended=self.ended if ended is None else frozenset(ended))
 
     def as_json(self) -> Any:
         """The versions as a commit has them."""
         shards = {str(shard): version for shard, version in self.shards.items()}
-        return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended)}
+        hot = {"hot": hot_as_json(self.hot)} if self.hot else {}
+        return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended), **hot}
 
     @classmethod
     def from_json(cls, content: Any) -> StateVersions:
         """The inverse of `as_json`. Raises TypeError, ValueError, KeyError or AttributeError if it has another form."""
         shards = {int(shard): operator.index(version) for shard, version in content["shards"].items()}
-        return cls(shards, operator.index(content["blank"]), frozenset(map(str, content["ended"])))
+        hot = hot_from_json(content.get("hot", {}))
+        return cls(shards, operator.index(content["blank"]), frozenset(map(str, content["ended"])), hot)
 
 
 def state_folder(where: str, shards: int) -> Folder:

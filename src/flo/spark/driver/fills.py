@@ -62,7 +62,7 @@ class FillLoop(DurableLoop):
         frames, self._frames = self._frames, []
         batch = batches.micro_batch(self.version, set(self.ended))
         batch = replace(batch, source="push" if waiting else batch.source)
-        entered = self.executor.enter({number: self._placed(number, value) for number, value in waiting.items()})
+        entered = self.executor.enter({number: self._placed(number, value) for number, value in waiting.items()}, {})
         self._raise_errors(entered)
         entered += batches.literal_blobs() if self.version == 0 else []
         if entered:

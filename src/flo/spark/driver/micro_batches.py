@@ -26,6 +26,7 @@ from flo.shards.plan.planning import holds_segment
 from flo.shards.plan.stages import Native, Plan, Stage
 from flo.shards.tasks.blobs import REPORT, SCHEMA, read_blobs, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
+from flo.shards.tasks.hot_keys import hot_in
 from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask
 from flo.shards.tasks.native_task import PackTask, UnpackTask, elements_of
 from flo.shards.tasks.output_files import Output
@@ -122,9 +123,10 @@ class SparkMicroBatches(MicroBatches):
         self.counted = {name for name, each in given.items() if each.counted}
         return dict(zip(given, in_shared_columns([each.frame for each in given.values()], places), strict=True))
 
-    def read_inputs(self, rows: DataFrame) -> DataFrame:
+    def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None) -> DataFrame:
         """The rows of inputs as blobs, addressed to shards."""
-        return rows.mapInArrow(SparkTask(self._input_names, self._input_task), BLOBS)
+        task = replace(self._input_task, hot=hot_in(batch.state_versions) if batch is not None else {})
+        return rows.mapInArrow(SparkTask(self._input_names, task), BLOBS)
 
     def _with_now(self, frame: DataFrame, version: int) -> DataFrame:
         blobs = self.now_blobs(version)
@@ -135,19 +137,20 @@ class SparkMicroBatches(MicroBatches):
 
     def run_first_micro_batch(self, frames: list[DataFrame], version: int, ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and, at version 0, the literals of the program."""
-        parts = [self.read_inputs(reduce(DataFrame.union, frames))] if frames else []
+        batch = self.micro_batch(version, ended)
+        parts = [self.read_inputs(reduce(DataFrame.union, frames), batch)] if frames else []
         if (self.plan.literals and version == 0) or not frames:
             spark = frames[0].sparkSession if frames else self.spark
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             parts.append(spark.createDataFrame(given, BLOBS))
         blobs = self._with_now(reduce(DataFrame.union, parts), version)
-        return self.run_stages(blobs, self.micro_batch(version, ended))
+        return self.run_stages(blobs, batch)
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
         batch = self.micro_batch(version, ended)
         if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
-            return self.run_stages(self._with_now(self.read_inputs(rows), version), batch)
+            return self.run_stages(self._with_now(self.read_inputs(rows, batch), version), batch)
         started = time.monotonic()
         blobs = self._in_one_task(rows, batch)
         reports = self._collect_reports(blobs, version)
@@ -156,7 +159,7 @@ class SparkMicroBatches(MicroBatches):
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
         before = self._count_input_rows(blobs)
         # this reads the inputs once more
-        outcome = self.run_stages(self._with_now(self.read_inputs(rows), version), batch)
+        outcome = self.run_stages(self._with_now(self.read_inputs(rows, batch), version), batch)
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
 
@@ -170,7 +173,7 @@ class SparkMicroBatches(MicroBatches):
         time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
         if self.now is not None or count_partitions(rows) > READ_TOGETHER:
-            blobs = self._with_now(self.read_inputs(rows), batch.version)
+            blobs = self._with_now(self.read_inputs(rows, batch), batch.version)
             return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), BLOBS)
         if self._small_batch is None:
             self._small_batch = column_of_task(rows, self._named(self.small_batch_task(self._input_task)), BLOBS)

@@ -34,7 +34,8 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import ALL, AT, apply_function, key_layout, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows, negate_weights
-from flo.tables.operators.joins import Joined, must_be_coded
+from flo.tables.operators.joins import must_be_coded
+from flo.tables.operators.meetings import Joined
 from flo.tables.operators.weights import select_matching
 from flo.tables.state.comparison import row_numbers
 from flo.tables.state.keys import find_equal, keys_of

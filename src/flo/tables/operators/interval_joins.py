@@ -44,7 +44,8 @@ from flo.tables.operator import (
     to_table_type,
     to_value_type,
 )
-from flo.tables.operators.joins import Joined, Meeting, must_be_coded, pair_rows
+from flo.tables.operators.joins import must_be_coded
+from flo.tables.operators.meetings import Joined, Meeting, pair_rows
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.timed import Timed, add_span, match_times, timed_run, times_in

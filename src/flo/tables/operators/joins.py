@@ -24,29 +24,28 @@ When a side has ended, rows of the other are not kept any more: nothing will mee
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final
+from typing import Self, TypeVar, final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, Numbers, one_chunk, ones, take_rows
+from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
-from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import called, elements_of, key_layout, plain_columns, sort_by_key, with_key, written
+from flo.tables.functions import key_layout, plain_columns, sort_by_key, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.meetings import Joined, Pairing, find_meetings, pair_rows
 from flo.tables.operators.weights import (
     NOTHING,
     Partners,
     drop_side,
-    multiply_weights,
     new_rows,
     select_matching,
     select_rows,
@@ -57,27 +56,14 @@ from flo.tables.state.matching import match_keys
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, WEIGHT_FIELD, layout_of, of_elements
+from flo.tables.values import COPY, WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.joins import KeyFunction
-from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.sets import SetJoin
-from flo.values.operators.shapes import expect_declared
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, Outer, RightJoin, SemiJoin
 
-Pairing: TypeAlias = Join | BagJoin | SetJoin | Outer
-"""Joins that make a row of two."""
 J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
 NO_PARTNERS = Partners()
-
-
-class Meeting(NamedTuple):
-    """Rows of two runs with equal keys: row `left_rows[i]` of the one meets row `right_rows[i]` of the other."""
-
-    left: Run
-    right: Run
-    left_rows: Indices
-    right_rows: Indices
 
 
 @dataclass(frozen=True)
@@ -162,137 +148,6 @@ def _comparable(one: Cell, other: Cell) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Joined:
-    """The results for rows that meet, whole tables at once: `into`, pairs, or one of the two."""
-
-    like: Pairing | KeyedJoin
-    inputs: tuple[Collection, ...]
-    output: Collection
-
-    @classmethod
-    def of(cls, join: OnTables[Pairing]) -> Joined:
-        return cls(join.like, join.inputs, join.outputs[0])
-
-    @cached_property
-    def _layout(self) -> Layout:
-        return layout_of(self.output)
-
-    @cached_property
-    def needed(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of each side that the results are computed from."""
-        left, right = (layout_of(of).names for of in self.inputs)
-        if isinstance(self.like.into, Expression):
-            return self.like.into.reads
-        if self._only_left():
-            return left, ()
-        return ((), (right[1],)) if self._destinations() else (left, right)
-
-    def results(self, left: pa.Table | None, right: pa.Table | None) -> pa.Table:
-        """The results for rows side by side; None where there is no partner."""
-        into, layout = self.like.into, self._layout
-        if isinstance(into, Expression):
-            return self._compute(into, left, right)
-        if into is not None:
-            return self._call(into, left, right)
-        if self._only_left():
-            assert left is not None
-            return layout.fitted(left)
-        if self._destinations():
-            assert right is not None
-            return _unpack(layout, one_chunk(right[layout_of(self.inputs[1]).names[1]]))
-        sides = [
-            pa.nulls(_count(left, right), cell.arrow) if table is None else layout_of(of).as_array(table)
-            for of, table, cell in zip(self.inputs, (left, right), layout.cells, strict=True)
-        ]
-        return pa.Table.from_arrays(sides, schema=layout.schema)
-
-    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """These columns of the left side as columns of the output, if it has them."""
-        into = self.like.into
-        return into.passed(columns) if isinstance(into, Expression) else columns if self._only_left() else None
-
-    def _only_left(self) -> bool:
-        """Whether a result is the left row: a z-set joined on whole elements has these, not pairs of equal ones."""
-        like = self.like
-        return isinstance(like, Join) and like.into is None and like.on is None and like.other_on is None
-
-    def _destinations(self) -> bool:
-        """Whether a result is the second column of the right row: where an edge leads, in a join with edges."""
-        return isinstance(self.like, SetJoin) and self.like.into is None and self.like.other_on is None
-
-    def _compute(self, into: Expression, *tables: pa.Table | None) -> pa.Table:
-        """The results of an expression."""
-        rows = [
-            _missing_rows(into.inputs[side], into.reads[side], _count(*tables)) if table is None else table
-            for side, table in enumerate(tables)
-        ]
-        return self._layout.fitted(into.results(*rows))
-
-    def _call(self, into: Callable[[Any, Any], Any], *tables: pa.Table | None) -> pa.Table:
-        """The results of a Python function, which is called for each two rows."""
-        count = _count(*tables)
-        elements = [
-            [None] * count if table is None else elements_of(of, table)
-            for of, table in zip(self.inputs, tables, strict=True)
-        ]
-        results = called(into, *elements)
-        expect_declared(into, results)
-        return written(results, returned_type(into))
-
-
-def _count(*tables: pa.Table | None) -> int:
-    """How many rows there are side by side, where one side may have none."""
-    return next(int(table.num_rows) for table in tables if table is not None)
-
-
-def _missing_rows(layout: Layout, names: tuple[str, ...], count: int) -> pa.Table:
-    """So many rows that are missing: nulls in these columns."""
-    fields = [layout.schema.field(name) for name in names]
-    return pa.Table.from_arrays([pa.nulls(count, field.type) for field in fields], schema=pa.schema(fields))
-
-
-def _unpack(layout: Layout, array: pa.Array) -> pa.Table:
-    """Splits a column of elements into the columns of their layout."""
-    arrays = [array] if layout.form == "value" else array.flatten()
-    return pa.Table.from_arrays(arrays, schema=layout.schema)
-
-
-def find_meetings(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
-    """Yields the rows that meet when the deltas `left` and `right` arrive: Δleft ⋈ rights, lefts ⋈ Δright, and
-    Δleft ⋈ Δright."""
-    both = [(left, run) for run in rights] + [(run, right) for run in lefts] + [(left, right)]
-    for some, others in both:
-        if some.rows and others.rows:
-            ours, theirs = match_keys(some, others)
-            if len(ours):
-                yield Meeting(some, others, ours, theirs)
-
-
-def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) -> pa.Table | None:
-    """Returns a result for each two rows that meet, weighted by the product, with the left row's `keys` beside it."""
-    if not meetings:
-        return None
-    once = all(each.left.once and each.right.once for each in meetings)
-    more = () if once else (WEIGHT,)
-    left = _gather([(each.left, each.left_rows) for each in meetings], (*joined.needed[0], *keys, *more))
-    right = _gather([(each.right, each.right_rows) for each in meetings], (*joined.needed[1], *more))
-    if once:
-        weights = ones(sum([len(each.left_rows) for each in meetings]))
-    else:
-        weights = multiply_weights(left[WEIGHT], right[WEIGHT])
-    pairs = joined.results(left, right)
-    for name in keys:
-        pairs = pairs.append_column(left.schema.field(name), left[name])
-    return pairs.append_column(WEIGHT_FIELD, weights)
-
-
-def _gather(rows: list[tuple[Run, Indices]], names: tuple[str, ...]) -> pa.Table:
-    """The rows of one side that meet others, in the order of the meetings."""
-    tables = [take_rows(run.table.select(names), indices) for run, indices in rows]
-    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)
-
-
 P = TypeVar("P", bound=Pairing, covariant=True)
 
 
@@ -321,18 +176,48 @@ class JoinTables(Paired[Join | BagJoin]):
 
     left: Trace = kept(NOTHING, Cut.BY_KEY, holds=0)
     right: Trace = kept(NOTHING, Cut.BY_KEY, holds=1)
+    copies: Trace = kept(NOTHING, Cut.NONE)
+    """Rows of one side that another shard has, of hot keys: their rows of the other side are spread over all shards."""
+    copied_side: int = kept(1, Cut.NONE)
     ended_side: int | None = kept(None, Cut.SAME)
 
     name = "join_tables"
+    spread_sides = (0, 1)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        if COPY in left.column_names or COPY in right.column_names:
+            return self._consume_copies(left, right)
         one, other = self.by_key(left, right)
-        pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
+        traces = self._with_copies()
+        pairs = pair_rows(self.joined, list(find_meetings(one, other, *traces)), self.keys)
         outputs = (self.emitted(pairs),)
         return self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other)), outputs
 
+    def _with_copies(self) -> tuple[tuple[Run, ...], ...]:
+        """The runs of both sides, with those of copies."""
+        sides = [self.left.runs, self.right.runs]
+        sides[self.copied_side] += self.copies.runs
+        return tuple(sides)
+
+    def _consume_copies(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        """The same for a delta in which some rows of one side are copies: these first, and then the others."""
+        side, tables = int(COPY in right.column_names), [left, right]
+        plain, is_copy = tables[side].drop_columns([COPY]), one_chunk(tables[side][COPY])
+        alone = [table.slice(0, 0) for table in tables]
+        alone[side], tables[side] = plain.filter(is_copy), plain.filter(pc.invert(is_copy))
+        one, other = self.by_key(*alone)
+        pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
+        first = self.emitted(pairs)
+        after, (then,) = self.add_copies(side, other if side else one).consume(*tables)
+        return after, (then if first is None else first if then is None else first.concat(then),)
+
+    def add_copies(self, side: int, rows: Run) -> Self:
+        """The operator with rows of a side that another shard has, which have met nothing yet."""
+        return self.with_state(copies=self.add_to(self.copies, side, rows), copied_side=side)
+
     def side_ended(self, index: int) -> Self:
-        return drop_side(self, index)
+        ended = drop_side(self, index)
+        return ended if self.copied_side == index else replace(ended, copies=NOTHING)
 
 
 @form_of(SetJoin)

@@ -40,7 +40,7 @@ from flo.tables.keyed import (
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.joins import Joined, find_meetings, pair_rows
+from flo.tables.operators.meetings import Joined, find_meetings, pair_rows
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side, select_rows
 from flo.tables.state.keys import keys_of

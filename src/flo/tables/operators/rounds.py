@@ -46,7 +46,8 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.program.dag import Vertex
 from flo.tables.faults import consume_rows
 from flo.tables.operator import OnTables, Placement, to_table_type
-from flo.tables.operators.joins import JoinTables, Meeting, pair_rows
+from flo.tables.operators.joins import JoinTables
+from flo.tables.operators.meetings import Meeting, pair_rows
 from flo.tables.operators.sets import DistinctTables
 from flo.tables.operators.weights import totals, weights_of
 from flo.tables.state.keys import Keys
