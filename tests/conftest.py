@@ -53,6 +53,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 1
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.option.dist != "loadgroup":
+        return None
+    from tests.scheduling import Forgetful
+
+    return Forgetful(config, log)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == CHECK:
         settings.load_profile("quick")
