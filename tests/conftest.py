@@ -20,8 +20,12 @@ import tests.quick  # noqa: F401  # the profiles
 from tests.harness import derived, fired
 from tests.paper_rules import SMALL_STEPS, TYPING_RULES
 
-# every session of Spark is a short one here: what Java's second compiler and more threads take never comes back
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# every session of Spark is a short one here: what Java's second compiler, more threads and the verification of released
+# classes take never comes back
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+)
 # and to compile a plan takes longer than to run it on a few rows
 os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStage=false pyspark-shell")
 
@@ -51,6 +55,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One process for each core, and one for the session of Spark, which waits much of the time."""
     return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    if config.option.dist != "loadgroup":
+        return None
+    from tests.scheduling import Forgetful
+
+    return Forgetful(config, log)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -191,12 +191,12 @@ _OF_NARWHALS = ("col", "lit", "when", "coalesce", "concat_str", "struct", "exclu
 def _unknown(name: str) -> AttributeError:
     """Return the error for a name that there is not, with what the user may mean."""
     meant = _MEANT.get(name) or (f"nw.{name}" if name in _OF_NARWHALS else None)
-    names = {each.lower(): each for each in __all__}
-    close = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
-    if meant is None and close and not name.startswith("_"):
-        return UnknownVerbError(
-            f"flo has no `{name}`", instead=((f"flo.{names[close[0]]}", "the closest name"),), where=Origin.here()
-        )
+    if meant is None and not name.startswith("_"):  # tools ask for names such as `__wrapped__`
+        names = {each.lower(): each for each in __all__}
+        for close in get_close_matches(name.lower(), names, n=1, cutoff=0.7):
+            return UnknownVerbError(
+                f"flo has no `{name}`", instead=((f"flo.{names[close]}", "the closest name"),), where=Origin.here()
+            )
     if meant is None:
         return AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     why = "the aggregate for this" if name in _MEANT else "of Narwhals: import narwhals as nw"

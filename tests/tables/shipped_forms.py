@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import narwhals as nw
@@ -147,4 +148,22 @@ def tried(case: Case) -> Iterator[Tried]:
                 yield Tried(case, types, tables, form)
 
 
-TRIED = [found for case in (*CASES, *MORE, *BODIES, *UNDER_KEYS) for found in tried(case)]
+ALL = (*CASES, *MORE, *BODIES, *UNDER_KEYS)
+
+
+@cache
+def forms_of(name: str) -> list[Tried]:
+    """All that is tried of the operators of this name."""
+    return [found for case in ALL if case.operator.name == name for found in tried(case)]
+
+
+def _names() -> list[str]:
+    """Of all operators that have a form: one is enough to know."""
+    found: list[str] = []
+    for case in ALL:
+        if case.operator.name not in found and any(tried(case)):
+            found.append(case.operator.name)
+    return found
+
+
+NAMES = _names()

@@ -30,7 +30,7 @@ from flo.values.operators.elementwise import Map
 from flo.values.operators.windows import Tumbling
 from flo.verify import check, laws
 from tests.quick import is_quick, is_thorough, times
-from tests.tables.shipped_forms import SECOND, TRIED, Tried
+from tests.tables.shipped_forms import NAMES, SECOND, Tried, forms_of
 from tests.verify.shipped import BAG, INTS, PAIRS, Case, operators_in
 from tests.verify.shipped_operators import ELSEWHERE, successor
 
@@ -42,12 +42,11 @@ NEARBY = {int: st.integers(-3, 3)}
 """Numbers that meet often, and whose sums fit their columns."""
 MANY = {"nest", "per_key"}
 """Operators with so many bodies that `make test` checks a part of them."""
-NAMES = list(dict.fromkeys(found.case.operator.name for found in TRIED))
 
 
 def named(name: str) -> list[Tried]:
     """On all collections of its cases: as bounded streams, and as unbounded ones where it has no body."""
-    found = [each for each in TRIED if each.case.operator.name == name]
+    found = forms_of(name)
     last = {each.over: each for each in found}
     first = {each.over: each for each in reversed(found) if not each.bodies}
     return [*last.values(), *(each for each in first.values() if each is not last[each.over])]
@@ -107,13 +106,14 @@ WITHOUT_LAWS = {
 
 
 def test_every_form_is_tried() -> None:
-    operators = {type(inner) for found in TRIED for inner in operators_in(found.case.operator)}
+    tried = [found for name in NAMES for found in forms_of(name)]
+    operators = {type(inner) for found in tried for inner in operators_in(found.case.operator)}
     assert [kind.__name__ for kind in (*FORMS, *CHOICES, *WHOLE) if kind not in operators | set(ELSEWHERE)] == []
     waiting, classes = [OnTables], list[type[OnTables[Operator]]]()
     while waiting:
         waiting += (kinds := waiting.pop().__subclasses__())
         classes += [kind for kind in kinds if "name" in vars(kind) and kind.__module__.startswith("flo.tables.")]
-    used = set().union(*(found.kinds() for found in TRIED))
+    used = set().union(*(found.kinds() for found in tried))
     assert sorted(kind.__name__ for kind in classes if kind not in used) == sorted(WITHOUT_LAWS)
 
 

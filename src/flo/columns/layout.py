@@ -77,7 +77,7 @@ class Layout:
         plain = get_origin(self.element) or self.element
         return all(cell.hashable for cell in self.cells) and getattr(plain, "__hash__", 1) is not None
 
-    @property
+    @cached_property
     def form(self) -> Any:
         """How Python sees an element: as a `value`, as a tuple, or as a class that only equals itself."""
         fields = fields_of(self.element)
