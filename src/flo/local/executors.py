@@ -190,7 +190,8 @@ class Workers:
         for number, value in values.items():
             parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
-                asked.append((number % self.count, ("enter", number, value, number % self.count, hot)))
+                worker = 0 if value.size() < FEW_ROWS else number % self.count
+                asked.append((worker, ("enter", number, value, worker, hot)))
                 continue
             asked.append((0, ("enter", number, parts[0], 0, hot)))
             blobs = [Blob(task, number, task, table=part.table) for task, part in enumerate(parts) if task]
