@@ -7,7 +7,7 @@ The same deltas go into both, push by push in turn; the results are compared. Th
 and pushes of some rows follow. The last program has about as many groups as rows, so that no sum makes them fewer.
 
 Two figures for each: wall-clock time, which other programs on the machine change; and the critical path, the processor
-time of the driver and, of each question to the workers, that of the worker which took longest.
+time of the driver and, of each question to the workers, that of the one which took longest. The driver is one of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import flo
-from flo.local.executors import Workers
+from flo.local.executors import ForkedWorker, Workers
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop
 
@@ -93,14 +93,14 @@ class MeasuredLoop:
         answers = workers._answers
 
         def measured(asked: list[Any]) -> list[Any]:
-            processes = [worker.process.pid or 0 for worker in workers.workers]
+            forked = [each.process.pid or 0 for each in workers.workers if isinstance(each, ForkedWorker)]
             started = time.process_time()
-            before = list(map(processor_seconds, processes))
-            self.critical -= time.process_time() - started  # to measure is no part of it
+            before = list(map(processor_seconds, forked))
+            asks = time.process_time()
             answered = answers(asked)
-            started = time.process_time()
-            self.critical += max(map(float.__sub__, map(processor_seconds, processes), before))
-            self.critical -= time.process_time() - started
+            own = time.process_time() - asks
+            longest = max(own, *map(float.__sub__, map(processor_seconds, forked), before))
+            self.critical += longest - (time.process_time() - started)  # to measure is no part of it
             return answered
 
         workers._answers = measured  # type: ignore[method-assign]

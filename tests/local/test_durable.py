@@ -130,7 +130,7 @@ def test_a_killed_worker_is_replaced_and_nothing_is_lost(tmp_path: Path) -> None
         query.push(sales=sales(0, 20))
         executor = query._loop.executor
         assert isinstance(executor, Workers)
-        victim = executor.workers[0].process
+        victim = executor.workers[1].process  # type: ignore[attr-defined]
         assert victim.pid is not None
         os.kill(victim.pid, signal.SIGKILL)
         victim.join()

@@ -1,7 +1,8 @@
-"""Who runs the tasks of a program on this machine: this process, or worker processes that it forks.
+"""Who runs the tasks of a program on this machine: this process alone, or it and worker processes that it forks.
 
-Task t runs the shards s with s % tasks == t, always in the same worker, which keeps their states. A worker inherits the
-program from the process that forks it, so nothing but data and numbers is sent.
+Task t runs the shards s with s % tasks == t, always in the same worker, which keeps their states. Worker 0 is this
+process, so its share of the rows is not copied. The others are forked. They inherit the program, so nothing but data
+and numbers is sent.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import os
 import pickle
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeAlias
@@ -160,7 +162,7 @@ class InProcess:
 
 
 class Workers:
-    """Runs the tasks of each number in a process of its own."""
+    """Runs the tasks of each number in a process of its own, those of number 0 in this one."""
 
     def __init__(self, tasks: Tasks, count: int) -> None:
         if not hasattr(os, "fork"):
@@ -179,7 +181,8 @@ class Workers:
         """How many files this process has written."""
         self._batches = 0
         """How many micro-batches have begun, whether they succeeded or not."""
-        self.workers = [Worker(number, tasks, self.exchange) for number in range(count)]
+        forked = [ForkedWorker(number, tasks, self.exchange) for number in range(1, count)]
+        self.workers: list[Worker] = [OwnWorker(TasksOfWorker(0, tasks, self.exchange)), *forked]
 
     def enter(self, values: dict[int, Value], hot: Hot) -> list[Blob]:
         self._batches += 1
@@ -187,9 +190,11 @@ class Workers:
         for number, value in values.items():
             parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
-                asked.append((number % self.count, ("enter", number, value, number % self.count, hot)))
+                worker = 0 if value.size() < FEW_ROWS else number % self.count
+                asked.append((worker, ("enter", number, value, worker, hot)))
                 continue
-            blobs = [Blob(task, number, task, table=part.table) for task, part in enumerate(parts)]
+            asked.append((0, ("enter", number, parts[0], 0, hot)))
+            blobs = [Blob(task, number, task, table=part.table) for task, part in enumerate(parts) if task]
             for sent in self._write(f"i-{number}", blobs):
                 asked.append((sent.blob.shard, ("rows", number, sent, sent.blob.shard, hot)))
         return self._ask(asked)
@@ -202,7 +207,8 @@ class Workers:
         asked = []
         for task, share in enumerate(shares):
             sent = [each for each in map(_sent, share) if each is not None]
-            sent += self._write(f"d-{task}", [blob for blob in share if _sent(blob) is None])
+            here = [blob for blob in share if _sent(blob) is None]
+            sent += self._write(f"d-{task}", here) if task else map(SentBlob, here)
             asked.append((task, ("stage", place, batch, task, sent)))
         return self._ask(asked)
 
@@ -213,21 +219,22 @@ class Workers:
     def _answers(self, asked: list[tuple[int, WorkerRequest]]) -> list[Any]:
         for number, question in asked:
             self.workers[number].send((self._batches, *question))
-        answers = [self.workers[number].receive() for number, _ in asked]
-        for each in answers:
+        own_first = sorted(range(len(asked)), key=lambda place: asked[place][0])
+        answers = {place: self.workers[asked[place][0]].receive() for place in own_first}
+        for each in answers.values():
             if isinstance(each, BaseException):
                 raise each
-        return answers
+        return [answers[place] for place in range(len(asked))]
 
     def take_unsent(self, output: str, version: int) -> list[pa.Table]:
         """The changes of an output that were not pulled, as they are after a version, from all workers."""
-        asked = [(worker.number, ("unsent", output, version)) for worker in self.workers]
+        asked = [(number, ("unsent", output, version)) for number in range(self.count)]
         tables = [blob.rows() for blob in self.read(self._ask(asked))]
         self.finish()
         return tables
 
     def state_size(self) -> tuple[int, int]:
-        sizes = self._answers([(worker.number, ("size",)) for worker in self.workers])
+        sizes = self._answers([(number, ("size",)) for number in range(self.count)])
         return sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
     def read(self, blobs: Iterable[Blob]) -> list[Blob]:
@@ -240,7 +247,7 @@ class Workers:
 
     def stop(self) -> None:
         for worker in self.workers:
-            worker.connection.close()
+            worker.close()
         for worker in reversed(self.workers):  # a worker has copies of the connections of those before it
             worker.stop()
         self.exchange.remove()
@@ -271,7 +278,88 @@ def split_rows(value: Rows, count: int) -> Iterator[Rows]:
         yield replace(value, table=value.table.slice(low, high - low))
 
 
-class Worker:
+class TasksOfWorker:
+    """What a worker does: it answers questions, and keeps what it sends to itself until the micro-batch is over."""
+
+    def __init__(self, number: int, tasks: Tasks, exchange: Exchange) -> None:
+        self.number, self.tasks, self.exchange = number, tasks, exchange
+        self._stages = tasks.batches.plan.stages
+        self._to_stages = {delivery.number for stage in self._stages for delivery in stage.inputs}
+        self._batch = self._answered = 0
+        self._own = OwnBlobs()
+        self._act: dict[str, Callable[..., Any]] = {
+            "enter": lambda *given: self._send(tasks.enter(*given)),
+            "rows": lambda place, sent, *more: self._send(tasks.enter_rows(place, exchange.read([sent])[0], *more)),
+            "stage": self._run_stage,
+            "unsent": lambda output, version: self._send(tasks.take_unsent(output, version)),
+            "size": tasks.state_size,
+        }
+
+    def answer(self, batch: int, kind: str, *details: Any) -> Any:
+        """The answer to a question: what it asks for, or an error."""
+        self._answered += 1
+        if batch != self._batch:
+            self._batch = batch
+            self._own.clear()
+        try:
+            return self._act[kind](*details)
+        except BaseException as error:
+            return error
+
+    def _run_stage(self, place: int, batch: MicroBatch, task: int, sent: list[SentBlob]) -> list[SentBlob]:
+        kept, others = self._own.get(sent)
+        if place == len(self._stages) - 1:
+            self._own.clear()
+        return self._send(self.tasks.run_stage(place, batch, task, kept + self.exchange.read(others)))
+
+    def _send(self, blobs: list[Blob]) -> list[SentBlob]:
+        """The blobs on their way. Those to itself are kept, and those that worker 0 sends to this process passed on."""
+        sent, written = list[SentBlob](), list[Blob]()
+        for blob in blobs:
+            if blob.delivery not in self._to_stages and self.number == 0:
+                sent.append(SentBlob(blob))
+            elif blob.delivery in self._to_stages and blob.shard % self.tasks.batches.tasks == self.number:
+                sent.append(self._own.keep(blob))
+            else:
+                written.append(blob)
+        return sent + self.exchange.write(f"{self.number}-{self._answered}", written)
+
+
+class Worker(Protocol):
+    """Runs the tasks of one number. It answers questions in the order in which it was asked."""
+
+    def send(self, question: WorkerRequest) -> None:
+        """Ask it."""
+
+    def receive(self) -> Any:
+        """The answer to the next question: what it asks for, or an error."""
+
+    def close(self) -> None:
+        """Ask nothing any more."""
+
+    def stop(self) -> None:
+        """End its process."""
+
+
+@dataclass
+class OwnWorker:
+    """This process. It works on an answer when that is to be received, while the others work on theirs."""
+
+    tasks: TasksOfWorker
+    questions: deque[WorkerRequest] = field(default_factory=deque)
+
+    def send(self, question: WorkerRequest) -> None:
+        self.questions.append(question)
+
+    def receive(self) -> Any:
+        return self.tasks.answer(*self.questions.popleft())
+
+    def close(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class ForkedWorker:
     """A process that runs the tasks of one number."""
 
     def __init__(self, number: int, tasks: Tasks, exchange: Exchange) -> None:
@@ -290,7 +378,6 @@ class Worker:
             raise self._lost() from None
 
     def receive(self) -> Any:
-        """The answer to the last question: what it asks for, or an error."""
         try:
             return self.connection.recv()
         except (EOFError, ConnectionResetError):
@@ -309,6 +396,9 @@ class Worker:
             ),
         )
 
+    def close(self) -> None:
+        self.connection.close()
+
     def stop(self) -> None:
         self.process.join(1)
         if self.process.is_alive():
@@ -320,44 +410,14 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
     parents.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     pa.set_cpu_count(1)
-    answered, current, own = 0, 0, OwnBlobs()
-    stages = tasks.batches.plan.stages
-    to_stages = {delivery.number for stage in stages for delivery in stage.inputs}
-
-    def is_own(blob: Blob) -> bool:
-        return blob.delivery in to_stages and blob.shard % tasks.batches.tasks == number
-
-    def send_blobs(blobs: list[Blob]) -> list[SentBlob]:
-        kept = [own.keep(blob) for blob in blobs if is_own(blob)]
-        return kept + exchange.write(f"{number}-{answered}", (blob for blob in blobs if not is_own(blob)))
-
-    def run_stage(place: int, batch: MicroBatch, task: int, sent: list[SentBlob]) -> list[SentBlob]:
-        kept, others = own.get(sent)
-        if place == len(stages) - 1:
-            own.clear()
-        return send_blobs(tasks.run_stage(place, batch, task, kept + exchange.read(others)))
-
-    act: dict[str, Callable[..., Any]] = {
-        "enter": lambda *given: send_blobs(tasks.enter(*given)),
-        "rows": lambda place, sent, *more: send_blobs(tasks.enter_rows(place, exchange.read([sent])[0], *more)),
-        "stage": run_stage,
-        "unsent": lambda output, version: send_blobs(tasks.take_unsent(output, version)),
-        "size": tasks.state_size,
-    }
+    own = TasksOfWorker(number, tasks, exchange)
     while True:
         try:
-            batch, kind, *details = connection.recv()
+            question = connection.recv()
         except (EOFError, OSError):  # the parent has stopped it, or was killed: then nobody else removes the files
             exchange.remove()
             os._exit(0)
-        answered += 1
-        if batch != current:
-            current = batch
-            own.clear()
-        try:
-            answer = act[kind](*details)
-        except BaseException as error:
-            answer = error
+        answer = own.answer(*question)
         with suppress(OSError):  # the parent is gone, which the next question tells
             try:
                 connection.send(answer)

@@ -206,7 +206,7 @@ def has_few_keys(numbers: Numbers) -> bool:
     """
     if len(numbers) < FEWEST_ROWS:
         return False
-    some = numbers[numbers % np.uint64(SAMPLE) == 0]
+    some = numbers[numbers & np.uint64(SAMPLE - 1) == 0]  # a power of two: `%` takes ten times as long
     return bool(len(np.unique(some)) * SAMPLE * ROWS_PER_KEY <= len(numbers))
 
 
