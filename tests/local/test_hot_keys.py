@@ -14,6 +14,7 @@ import flo
 from flo.shards.plan import planning
 from flo.shards.tasks import hot_keys, sending
 from flo.shards.tasks.hot_keys import HotKeys, find_hot, merge_hot
+from flo.tables.operators.joins import JoinTables
 from tests.local.edit_trial import Trial, run_here
 from tests.local.test_memory_limit import value_or_error
 from tests.quick import times
@@ -122,6 +123,17 @@ def test_a_restart(restart: str, tmp_path: Path) -> None:
             found = rows(query)
             assert bool(hot_of(query)) == (number > 0 and not (number >= 4 and behind == "shop"))
     assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.usefixtures("few")
+def test_only_copies_are_joined_as_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take a second pass over the rows of the other side, which most micro-batches need not."""
+    with cities().on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
+        for turn in TURNS[:4]:
+            query.push(**turn)
+        monkeypatch.setattr(JoinTables, "_consume_copies", None)
+        query.push(orders=orders(8_000, 500))
+        assert sum(row["n"] for row in query.view("sums").arrow().to_pylist()) == 4_500
 
 
 @pytest.mark.parametrize("seed", range(times(24)))
