@@ -89,6 +89,12 @@ class Tasks:
         assert isinstance(nothing, (Rows, KeyedRows))
         return self.enter(number, replace(nothing, table=packed.rows()), origin, hot)
 
+    def enter_untyped(self, number: int, value: Any, origin: int, hot: Hot) -> list[Blob]:
+        """The same for a value that another process has sent without its type."""
+        nothing = self.batches.plan.entries[number].type.collection.bottom()
+        typed = replace(value, of=nothing.of) if isinstance(nothing, (Rows, KeyedRows)) else value
+        return self.enter(number, typed, origin, hot)
+
     def run_stage(self, place: int, batch: MicroBatch, task: int, received: list[Blob]) -> list[Blob]:
         """Run the shards of a task. The states are stored when this returns."""
         code, writes = self.stages[place], Writes()
@@ -187,7 +193,7 @@ class Workers:
         for number, value in values.items():
             parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
-                asked.append((number % self.count, ("enter", number, value, number % self.count, hot)))
+                asked.append((number % self.count, ("enter", number, _untyped(value), number % self.count, hot)))
                 continue
             blobs = [Blob(task, number, task, table=part.table) for task, part in enumerate(parts)]
             for sent in self._write(f"i-{number}", blobs):
@@ -260,6 +266,11 @@ class SentAway(Blob):
 
 def _sent(blob: Blob) -> SentBlob | None:
     return blob.sent if isinstance(blob, SentAway) else None
+
+
+def _untyped(value: Value) -> Any:
+    """The value without its type, which the workers know: no pickle can name a class of rows that Flo has made."""
+    return replace(value, of=None) if isinstance(value, (Rows, KeyedRows)) else value  # type: ignore[arg-type]
 
 
 def split_rows(value: Rows, count: int) -> Iterator[Rows]:
@@ -338,7 +349,7 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
         return send_blobs(tasks.run_stage(place, batch, task, kept + exchange.read(others)))
 
     act: dict[str, Callable[..., Any]] = {
-        "enter": lambda *given: send_blobs(tasks.enter(*given)),
+        "enter": lambda *given: send_blobs(tasks.enter_untyped(*given)),
         "rows": lambda place, sent, *more: send_blobs(tasks.enter_rows(place, exchange.read([sent])[0], *more)),
         "stage": run_stage,
         "unsent": lambda output, version: send_blobs(tasks.take_unsent(output, version)),
