@@ -181,6 +181,7 @@ class Workers:
         tasks.prepare()
         self.tasks, self.count = tasks, count
         self.exchange = Exchange()
+        self._process = os.getpid()
         self._files = 0
         """How many files this process has written."""
         self._batches = 0
@@ -245,6 +246,8 @@ class Workers:
         self.exchange.clear()
 
     def stop(self) -> None:
+        if os.getpid() != self._process:
+            return  # a fork, which has a copy of this
         for worker in self.workers:
             worker.connection.close()
         for worker in reversed(self.workers):  # a worker has copies of the connections of those before it
