@@ -309,3 +309,27 @@ def test_a_terminal_follows_a_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert any(line.startswith("halves: filling 3 rows") and "100%" in line for line in lines)
     told = "halves: the sink of `halves` gets 2 rows, and 0 are retracted from it"
     assert lines.index(told) < lines.index("given"), "before it gets them"
+
+
+class Price(NamedTuple):
+    shop: str
+    cents: int
+
+
+def test_workers_fill_from_rows_of_a_type_without_a_name(tmp_path: Path) -> None:
+    """A few rows are sent to a worker, and no pickle can name the class of the rows that `select` makes."""
+
+    def flow(*more: str) -> flo.Flow:
+        made = flo.Flow("prices")
+        sales, prices = made.input("sales", flo.ZSet[Sale]), made.input("prices", flo.ZSet[Price])
+        listed = sales.join(prices, on="shop").select(sold="price", cents="cents")
+        made.output("own", listed.join(prices, on="cents").select(sold="sold", shop="shop"))
+        for name in more:
+            made.output(name, listed.join(prices, on="cents").group_by(name).agg(n=flo.count()))
+        return made
+
+    with flow().on(flo.here, workers=2).start(checkpoint=tmp_path) as query:
+        query.push(sales=SALES, prices=[Price("a", 1), Price("b", 2)])
+    with flow("shop").on(flo.here, workers=2).start(checkpoint=tmp_path, changed="fill") as query:
+        found = query.view("shop").arrow().sort_by("shop").to_pylist()
+    assert [(row["shop"], row["n"]) for row in found] == [("a", 2), ("b", 1)]

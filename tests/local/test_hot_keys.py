@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.plan import planning
 from flo.shards.tasks import hot_keys, sending
 from flo.shards.tasks.hot_keys import HotKeys, find_hot, merge_hot
+from flo.tables.operators.joins import JoinTables
 from tests.local.edit_trial import Trial, run_here
 from tests.local.test_memory_limit import value_or_error
 from tests.quick import times
@@ -122,6 +124,40 @@ def test_a_restart(restart: str, tmp_path: Path) -> None:
             found = rows(query)
             assert bool(hot_of(query)) == (number > 0 and not (number >= 4 and behind == "shop"))
     assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.usefixtures("few")
+def test_only_copies_are_joined_as_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take a second pass over the rows of the other side, which most micro-batches need not."""
+    with cities().on(flo.here).start(checkpoint=tmp_path, shards=3) as query:
+        for turn in TURNS[:4]:
+            query.push(**turn)
+        monkeypatch.setattr(JoinTables, "_consume_copies", None)
+        query.push(orders=orders(8_000, 500))
+        assert sum(row["n"] for row in query.view("sums").arrow().to_pylist()) == 4_500
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_row_and_its_retraction_are_in_one_shard(restarted: bool, tmp_path: Path) -> None:
+    """Also if the row came before its key was hot. Else each change of its shop would bring it back, and retract it."""
+    given: dict[int, pa.Table] = {}
+
+    def take(changes: pa.Table, version: int) -> None:
+        given[version] = changes
+
+    def start() -> Any:
+        return cities().on(flo.here).start({"joined": take}, checkpoint=tmp_path, shards=4)
+
+    query = start()
+    for turn in (*TURNS[:2], {"orders": orders(0, 1_990, -1)}, {"shops": shops((7, 2, -1), (7, 4, 1))}):
+        query.push(**turn)
+        if restarted:
+            query.stop()
+            query = start()
+    query.stop()
+    assert sorted(given[3]["id"].to_pylist()) == [n for n in range(1_990, 2_000) if n % 10 < 9 for _ in range(2)]
+    assert not Checkpoint(str(tmp_path)).state_versions(3)[1].new_hot
 
 
 @pytest.mark.parametrize("seed", range(times(24)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -165,6 +166,16 @@ def test_a_worker_that_was_killed_is_reported() -> None:
         victim.join()
         with pytest.raises(WorkerLost, match="worker 1 has ended: signal SIGKILL"):
             loop.push(sales=[sale(6)])
+
+
+def test_a_fork_leaves_the_workers_alone() -> None:
+    """A worker of a later query is a fork of this process, and may collect what is left of an earlier one."""
+    with in_workers(failing()) as loop:
+        fork = multiprocessing.get_context("fork").Process(target=executor(loop).stop)
+        fork.start()
+        fork.join()
+        assert fork.exitcode == 0
+        loop.push(sales=[sale(5)])
 
 
 def test_files_are_gone_after_a_push_and_at_the_end() -> None:

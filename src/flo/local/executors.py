@@ -91,6 +91,12 @@ class Tasks:
         assert isinstance(nothing, (Rows, KeyedRows))
         return self.enter(number, replace(nothing, table=packed.rows()), origin, hot)
 
+    def enter_untyped(self, number: int, value: Any, origin: int, hot: Hot) -> list[Blob]:
+        """The same for a value that another process has sent without its type."""
+        nothing = self.batches.plan.entries[number].type.collection.bottom()
+        typed = replace(value, of=nothing.of) if isinstance(nothing, (Rows, KeyedRows)) else value
+        return self.enter(number, typed, origin, hot)
+
     def run_stage(self, place: int, batch: MicroBatch, task: int, received: list[Blob]) -> list[Blob]:
         """Run the shards of a task. The states are stored when this returns."""
         code, writes = self.stages[place], Writes()
@@ -177,6 +183,7 @@ class Workers:
         tasks.prepare()
         self.tasks, self.count = tasks, count
         self.exchange = Exchange()
+        self._process = os.getpid()
         self._files = 0
         """How many files this process has written."""
         self._batches = 0
@@ -191,7 +198,7 @@ class Workers:
             parts = list(split_rows(value, self.count)) if isinstance(value, Rows) else []
             if len(parts) < 2:
                 worker = 0 if value.size() < FEW_ROWS else number % self.count
-                asked.append((worker, ("enter", number, value, worker, hot)))
+                asked.append((worker, ("enter", number, _untyped(value), worker, hot)))
                 continue
             asked.append((0, ("enter", number, parts[0], 0, hot)))
             blobs = [Blob(task, number, task, table=part.table) for task, part in enumerate(parts) if task]
@@ -246,6 +253,8 @@ class Workers:
         self.exchange.clear()
 
     def stop(self) -> None:
+        if os.getpid() != self._process:
+            return  # a fork, which has a copy of this
         for worker in self.workers:
             worker.close()
         for worker in reversed(self.workers):  # a worker has copies of the connections of those before it
@@ -269,6 +278,11 @@ def _sent(blob: Blob) -> SentBlob | None:
     return blob.sent if isinstance(blob, SentAway) else None
 
 
+def _untyped(value: Value) -> Any:
+    """The value without its type, which the workers know: no pickle can name a class of rows that Flo has made."""
+    return replace(value, of=None) if isinstance(value, (Rows, KeyedRows)) else value  # type: ignore[arg-type]
+
+
 def split_rows(value: Rows, count: int) -> Iterator[Rows]:
     """The rows in so many parts, or in one if they are few."""
     rows = value.table.num_rows
@@ -288,7 +302,7 @@ class TasksOfWorker:
         self._batch = self._answered = 0
         self._own = OwnBlobs()
         self._act: dict[str, Callable[..., Any]] = {
-            "enter": lambda *given: self._send(tasks.enter(*given)),
+            "enter": lambda *given: self._send(tasks.enter_untyped(*given)),
             "rows": lambda place, sent, *more: self._send(tasks.enter_rows(place, exchange.read([sent])[0], *more)),
             "stage": self._run_stage,
             "unsent": lambda output, version: self._send(tasks.take_unsent(output, version)),

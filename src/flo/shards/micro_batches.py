@@ -35,7 +35,7 @@ from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
 from flo.shards.tasks.figures import OTHER, BatchFigures
-from flo.shards.tasks.hot_keys import Hot, merge_hot
+from flo.shards.tasks.hot_keys import Hot, merge_hot, new_in
 from flo.shards.tasks.input_task import run_entry
 from flo.shards.tasks.output_files import Output
 from flo.shards.tasks.sending import Sender
@@ -225,13 +225,15 @@ class MicroBatches:
         )
 
     def _note_hot_keys(self, versions: dict[int, StateVersions], found: list[Hot]) -> None:
-        """Adds hot keys that tasks have found to the stages of their joins."""
+        """Adds hot keys that tasks have found to the stages of their joins. Those that were new have their rows moved
+        now."""
         for stage in self.plan.stages:
             own = {vertex.id for vertex in stage.dag.vertices}
             more = [{join: keys for join, keys in each.items() if join in own} for each in found]
-            if any(more):
-                before = versions[stage.level]
-                versions[stage.level] = replace(before, hot=merge_hot(before.hot, *more))
+            before = versions[stage.level]
+            if any(more) or before.new_hot:
+                hot = merge_hot(before.hot, *more)
+                versions[stage.level] = replace(before, hot=hot, new_hot=new_in(hot, before.hot))
 
     def set_state_versions(self, version: int, versions: dict[int, StateVersions]) -> None:
         """Says where the states of a version are, which no micro-batch has written."""

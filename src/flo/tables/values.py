@@ -96,8 +96,8 @@ class Rows(TableValue):
         table = self.table
         if not table.num_rows:
             return self
-        sums = table.schema.get_field_index(SUMMED) >= 0  # which have other columns than rows
-        return Rows(self.of, schema_of(self.of).empty_table() if sums else table.slice(0, 0), self.end)
+        others = any(table.schema.get_field_index(name) >= 0 for name in (SUMMED, COPY))  # columns that rows have not
+        return Rows(self.of, schema_of(self.of).empty_table() if others else table.slice(0, 0), self.end)
 
     def has_content(self) -> bool:
         return bool(self.table.num_rows)

@@ -360,13 +360,7 @@ class _Cutting:
             for name, view in old[0]["views"].items()
             if name in self.views
         }
-        return {
-            **old[0],
-            "copied": {},
-            "reached": reached,
-            "views": views,
-            "counts": old[0]["counts"] if shard == 0 else {},
-        }
+        return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}
 
 
 def _latest_clock(clocks: list[Any]) -> Any:

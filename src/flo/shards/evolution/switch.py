@@ -22,7 +22,6 @@ from flo.shards.checkpoint.commits import read_state_versions
 from flo.shards.checkpoint.inspect import runs_in
 from flo.shards.evolution.comparison import Comparison
 from flo.shards.plan.stages import Plan, Stage
-from flo.shards.tasks.hot_keys import HotKeys
 from flo.shards.tasks.output_files import VIEW, Output
 from flo.shards.tasks.state import BLANK, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.states import VertexState
@@ -111,13 +110,11 @@ class Switch:
         for number in numbers:
             self._write_shard(stage, number, views, ended)
         blank = self.version if BLANK in numbers else -1
-        return StateVersions(dict.fromkeys(sorted(shards), self.version), blank, frozenset(ended), self._hot(ids))
-
-    def _hot(self, ids: list[str]) -> dict[str, HotKeys]:
-        """The hot keys of operators, by id: their states have rows of these in several shards."""
         homes = {each: self._home(each) for each in ids}
-        versions = {each: source.versions.get(level, StateVersions()) for each, (source, level) in homes.items()}
-        return {each: known.hot[each] for each, known in versions.items() if each in known.hot}
+        known = {each: source.versions.get(level, StateVersions()) for each, (source, level) in homes.items()}
+        hot = {each: of.hot[each] for each, of in known.items() if each in of.hot}
+        new_hot = {each: of.new_hot[each] for each, of in known.items() if each in of.new_hot}
+        return StateVersions(dict.fromkeys(sorted(shards), self.version), blank, frozenset(ended), hot, new_hot)
 
     def _home(self, vertex_id: str) -> tuple[StoredStates, int]:
         """Where the state of an operator is, and in which stage; in none if it is as at first."""
@@ -189,14 +186,7 @@ class Switch:
                 done |= set(read.more["done"])
                 if read.more["source"] == by:  # the positions of another source say nothing of rows to come
                     reached |= {name: at for name, at in read.more["reached"].items() if name in names}
-        copied = {}
-        for vertex in stage.dag.vertices:
-            source, level = self._home(vertex.id)
-            home = source.shard(level, number)
-            if home is not None and vertex.id in home.more.get("copied", {}):
-                copied[vertex.id] = home.more["copied"][vertex.id]
-        record = {"ended": sorted(ended), "done": sorted(done & set(stage.names)), "reached": reached, "source": by}
-        return {**record, **({"copied": copied} if copied else {})}
+        return {"ended": sorted(ended), "done": sorted(done & set(stage.names)), "reached": reached, "source": by}
 
     def _has_ended(self, delivery: str, how: str) -> bool:
         """Whether a delivery has ended: it has, or another one of its stream."""

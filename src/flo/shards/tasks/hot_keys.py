@@ -10,13 +10,13 @@ Each order meets its shop once, wherever it is, so the results add up to the sam
 in the spread side (`OnTables.spread_sides`), and nothing behind it in its stage that reads the rows of a key together.
 
 1. The tasks that send rows of a join look at a sample of their keys (`find_hot`), and report those that are hot.
-2. The commit of the micro-batch has them, with the states (`StateVersions.hot`). From the next one on they are spread.
-3. A shard that runs for the first time since then copies the rows of the other side from the shard that has the key
-   (`StageTask`). Later changes of these rows are sent to all shards.
+2. The commit of the micro-batch has them, with the states (`StateVersions.new_hot`).
+3. In the next micro-batch all shards run. Each takes the rows that belong to it from the state that the shard of the
+   key had before (`StageTask`), and copies those of the other side. From now on rows are sent like this.
 
-Invariant: of a hot key, every shard that has run since has all rows of the side that is not spread, own ones or copies.
-Copies are a part of the state of their own, which is dropped when the number of shards changes. Then no key is hot, and
-every row is in the shard of its key.
+Invariant: of a hot key, each row of the spread side is in the shard of the whole row, so a row and its retraction are
+together. Every shard has all rows of the other side, own ones or copies. Copies are a part of the state of their own,
+which is dropped when the number of shards changes. Then no key is hot, and every row is in the shard of its key.
 """
 
 from __future__ import annotations
@@ -27,8 +27,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from flo.columns.indices import Mask, Numbers
+from flo.columns.indices import Indices, Mask, Numbers
+from flo.core.collection import Collection
+from flo.shards.plan.stages import shard_of
+from flo.tables.state.keys import keys_of
+from flo.tables.values import layout_of
 
 if TYPE_CHECKING:
     from flo.shards.tasks.state import StateVersions
@@ -81,6 +86,18 @@ def merge_hot(*parts: Hot) -> dict[str, HotKeys]:
         for join, keys in part.items():
             merged[join] = merged[join].add(keys) if join in merged else keys
     return merged
+
+
+def new_in(hot: Hot, before: Hot) -> dict[str, HotKeys]:
+    """Return the hot keys that were not before."""
+    known = {join: before[join].numbers if join in before else () for join in hot}
+    new = {join: tuple(each for each in keys.numbers if each not in known[join]) for join, keys in hot.items()}
+    return {join: HotKeys(hot[join].side, numbers) for join, numbers in new.items() if numbers}
+
+
+def shards_of_rows(table: pa.Table, of: Collection, shards: int) -> Indices:
+    """Return the shard of each row whose key is hot: by the whole row."""
+    return shard_of(keys_of([table[name] for name in layout_of(of).names]).numbers, shards)
 
 
 def hot_in(versions: Mapping[int, StateVersions]) -> dict[str, HotKeys]:

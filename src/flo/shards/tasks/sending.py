@@ -31,11 +31,11 @@ from flo.shards.plan.spread import OWN, SpreadWindows
 from flo.shards.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
 from flo.shards.tasks import pickling
 from flo.shards.tasks.blobs import Blob, add_ones, drop_ones, split_table
-from flo.shards.tasks.hot_keys import Hot, HotKeys, find_hot, merge_hot
+from flo.shards.tasks.hot_keys import Hot, HotKeys, find_hot, merge_hot, shards_of_rows
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
 from flo.tables.state.keys import keys_of
-from flo.tables.values import COPY, SUMMED, WEIGHT, Columns, Rows, of_elements
+from flo.tables.values import COPY, SUMMED, Columns, Rows, of_elements
 from flo.values.keyed import Keyed
 
 T = TypeVar("T")
@@ -127,8 +127,7 @@ class Sender:
             return table, shards
         rows: Indices = is_hot.nonzero()[0]
         if delivery.place == hot.side:
-            whole = take_rows(table.drop_columns([WEIGHT]), rows)
-            shards[rows] = shard_of(keys_of(whole.columns).numbers, self.shards)
+            shards[rows] = shards_of_rows(take_rows(table, rows), by.inputs[delivery.place], self.shards)
             return table, shards
         others = np.arange(self.shards * len(rows)) % self.shards
         which = np.repeat(rows, self.shards)

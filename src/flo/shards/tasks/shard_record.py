@@ -59,14 +59,11 @@ class ShardRecord:
     """For each sequence, the number of rows so far."""
     source: str = ""
     """Who has given the positions in `reached`."""
-    copied: dict[str, list[int]] = field(default_factory=dict)
-    """By the id of a join, the hot keys whose rows it has copied from other shards."""
 
     @classmethod
     def read(cls, parts: tuple[tuple[str, Any], ...], more: Any) -> ShardRecord:
         ended, done, counts = set(more["ended"]), set(more["done"]), dict(more["counts"])
-        copied = dict(more.get("copied", {}))
-        return cls(dict(parts), ended, done, dict(more["reached"]), counts, more["source"], copied)
+        return cls(dict(parts), ended, done, dict(more["reached"]), counts, more["source"])
 
     def parts(self, outputs: Iterable[Output]) -> tuple[tuple[str, Any], ...]:
         """The views to save. An output that is no longer a view is dropped."""
@@ -87,7 +84,6 @@ class ShardRecord:
             "counts": self.counts,
             "source": self.source,
             "views": views,
-            **({"copied": self.copied} if self.copied else {}),
         }
 
     def copy(self) -> ShardRecord:
@@ -99,7 +95,6 @@ class ShardRecord:
             done=set(self.done),
             reached=dict(self.reached),
             counts=dict(self.counts),
-            copied=dict(self.copied),
         )
 
     def read_from(self, source: str) -> None:

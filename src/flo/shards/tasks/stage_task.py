@@ -29,7 +29,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import flo.tables.operators  # noqa: F401  # registers the operators that a state names
-from flo.core.collection import Value
+from flo.columns.indices import Mask
+from flo.core.collection import Collection, Value
 from flo.core.errors import EngineError, FloError
 from flo.core.graph import Node
 from flo.core.operator import Delta
@@ -38,7 +39,7 @@ from flo.shards.tasks import context
 from flo.shards.tasks.blobs import REPORT, Blob, read_blobs, report_blob, size_of, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.figures import OPERATORS, STATE, TaskFigures, add_work
-from flo.shards.tasks.hot_keys import HotKeys, hot_in, merge_hot
+from flo.shards.tasks.hot_keys import HotKeys, hot_in, merge_hot, shards_of_rows
 from flo.shards.tasks.input_task import InnerRows, make_inner_stream
 from flo.shards.tasks.output_files import UNSENT, Output, remove_stale_files
 from flo.shards.tasks.sending import Sender, end_blobs, without_end
@@ -49,8 +50,8 @@ from flo.tables.dataflow import Dataflow
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.fixpoint import FixpointTables
+from flo.tables.operators.joins import JoinTables
 from flo.tables.operators.upserts import expect_once
-from flo.tables.state.run import Run
 from flo.tables.state.spilling import limit_memory
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
@@ -171,7 +172,7 @@ class StageTask:
 
         Shard 0 also has work if a delivery ends, or if the stage has outputs of the program: it says whether they have
         ended. In the first micro-batch, and when a delivery to all shards ends, all shards have work. Those that have
-        received nothing yet count as one.
+        received nothing yet count as one. If keys have become hot, every shard takes rows of them.
         """
         batch, versions = self.batch, self.batch.state_versions.get(stage.level, StateVersions())
         ends_now = {each.how for each in stage.inputs if each.number in ended and each.name not in versions.ended}
@@ -179,6 +180,8 @@ class StageTask:
         shards = {*sent, *(versions.shards if concerns_all else ())}
         if batch.is_first or ends_now or has_outputs:
             shards.add(0)
+        if versions.new_hot:
+            shards.update(range(batch.shards))
         shards = {shard for shard in shards if shard % batch.tasks == task}
         if concerns_all and batch.shards > 1 and (batch.is_first or versions.blank >= 0):
             shards.add(BLANK)
@@ -205,7 +208,7 @@ class StageTask:
             program, nodes, record = self._read_state(stage, number)
         record.read_from(self.batch.source)
         if number != BLANK and nodes is not None:
-            nodes = self._copy_hot_rows(stage, number, nodes, record)
+            nodes = self._take_hot_rows(stage, number, nodes)
         loop = program.metered(nodes)
         before_push = list(loop.nodes)
         deltas = tuple(read_delivery(each, sent, record) for each in stage.inputs)
@@ -242,30 +245,35 @@ class StageTask:
         report.hot = merge_hot(report.hot, sender.found)
         yield from sender.blobs()
 
-    def _copy_hot_rows(self, stage: Stage, number: int, nodes: list[Node], record: ShardRecord) -> list[Node]:
-        """The operators of a shard, where joins have the rows of hot keys that other shards have: of those that became
-        hot since it ran last. It has no rows that could meet them yet."""
-        versions, after = self.batch.state_versions[stage.level], list(nodes)
+    def _take_hot_rows(self, stage: Stage, number: int, nodes: list[Node]) -> list[Node]:
+        """The operators of a shard, where joins have their part of the rows of keys that have become hot. All shards
+        take theirs in the same micro-batch, from the states before it."""
+        versions, shards, after = self.batch.state_versions[stage.level], self.batch.shards, list(nodes)
         for place, vertex in enumerate(stage.dag.vertices):
-            hot = versions.hot.get(vertex.id)
-            if hot is None:
+            if vertex.id not in versions.new_hot:
                 continue
-            new = np.array([key for key in hot.numbers if key not in record.copied.get(vertex.id, ())], np.uint64)
-            homes, side, join = shard_of(new, self.batch.shards), 1 - hot.side, after[place].operator
-            for home in sorted({*homes.tolist()} & versions.shards.keys() - {number}):
-                for rows in self._rows_of_keys(stage, home, place, side, new[homes == home].tolist()):
-                    join = join.add_copies(side, rows)  # type: ignore[attr-defined]
+            hot, join = versions.new_hot[vertex.id], after[place].operator
+            assert isinstance(join, JoinTables)
+            keys = np.array(hot.numbers, np.uint64)
+            homes, of = shard_of(keys, shards), join.inputs[hot.side]
+
+            def owns(table: pa.Table, of: Collection = of) -> Mask:
+                mine: Mask = shards_of_rows(table, of, shards) == number
+                return mine
+
+            for home in sorted({*homes.tolist()} & versions.shards.keys()):
+                own = keys[homes == home]
+                if home == number:
+                    join = join.keep_hot_rows(hot.side, own, owns)
+                else:
+                    join = join.take_hot_rows(self._read_operator(stage, home, place), hot.side, own, owns)
             after[place] = replace(after[place], operator=join)
-            record.copied[vertex.id] = list(hot.numbers)
         return after
 
-    def _rows_of_keys(self, stage: Stage, home: int, place: int, side: int, keys: list[int]) -> Iterator[Run]:
-        """The rows of keys that a join has on one side, in another shard, before this micro-batch."""
-        shard = Shard(self.batch.folder, self.batch.shards, stage.level, home, stage.dag)
-        join: Any = shard.read(self.batch.state_versions[stage.level].version(home)).nodes[place].operator
-        for run in join.right if side else join.left:
-            for key in keys:
-                yield run.part(run.below(key), run.below(key + 1))
+    def _read_operator(self, stage: Stage, shard: int, place: int) -> Any:
+        """An operator of another shard, with its state before this micro-batch."""
+        store = Shard(self.batch.folder, self.batch.shards, stage.level, shard, stage.dag)
+        return store.read(self.batch.state_versions[stage.level].version(shard)).nodes[place].operator
 
     def _keep_state(
         self,

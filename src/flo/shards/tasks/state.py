@@ -50,6 +50,8 @@ class StateVersions:
     """The names of deliveries that have ended. A delivery ends in all shards in the same micro-batch."""
     hot: Hot = field(default_factory=dict)
     """The keys whose rows are spread over all shards."""
+    new_hot: Hot = field(default_factory=dict)
+    """Those of them that the last micro-batch has found. The next one moves the rows that are there."""
 
     def version(self, shard: int) -> int:
         """The version of a shard's state, which may be the shared one."""
@@ -70,15 +72,15 @@ class StateVersions:
     def as_json(self) -> Any:
         """The versions as a commit has them."""
         shards = {str(shard): version for shard, version in self.shards.items()}
-        hot = {"hot": hot_as_json(self.hot)} if self.hot else {}
+        hot = {"hot": hot_as_json(self.hot), "new_hot": hot_as_json(self.new_hot)} if self.hot else {}
         return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended), **hot}
 
     @classmethod
     def from_json(cls, content: Any) -> StateVersions:
         """The inverse of `as_json`. Raises TypeError, ValueError, KeyError or AttributeError if it has another form."""
         shards = {int(shard): operator.index(version) for shard, version in content["shards"].items()}
-        hot = hot_from_json(content.get("hot", {}))
-        return cls(shards, operator.index(content["blank"]), frozenset(map(str, content["ended"])), hot)
+        hot, new_hot = (hot_from_json(content.get(name, {})) for name in ("hot", "new_hot"))
+        return cls(shards, operator.index(content["blank"]), frozenset(map(str, content["ended"])), hot, new_hot)
 
 
 def state_folder(where: str, shards: int) -> Folder:

@@ -24,16 +24,18 @@ When a side has ended, rows of the other are not kept any more: nothing will mee
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Self, TypeVar, final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, one_chunk
+from flo.columns.indices import Indices, Mask, Numbers, expand_ranges, one_chunk
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
@@ -109,9 +111,9 @@ class JoinedByKey(OnTables[J]):
         """Selects the rows of a side that may ever have a partner: once the other side has ended, those of its keys."""
         return select_matching(delta, other) if self.ended_side == 1 - index else delta
 
-    def add_to(self, trace: Trace, index: int, delta: Run) -> Trace:
-        """Adds a delta to the trace of a side. Once the other side has ended, nothing more is kept."""
-        return trace if self.ended_side == 1 - index else trace.extend(delta)
+    def add_to(self, trace: Trace, index: int, *deltas: Run) -> Trace:
+        """Adds deltas to the trace of a side. Once the other side has ended, nothing more is kept."""
+        return trace if self.ended_side == 1 - index else trace.extend(*deltas)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])
@@ -208,16 +210,45 @@ class JoinTables(Paired[Join | BagJoin]):
         one, other = self.by_key(*alone)
         pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
         first = self.emitted(pairs)
-        after, (then,) = self.add_copies(side, other if side else one).consume(*tables)
+        after, (then,) = self._add_copies(side, other if side else one).consume(*tables)
         return after, (then if first is None else first if then is None else first.concat(then),)
 
-    def add_copies(self, side: int, rows: Run) -> Self:
-        """The operator with rows of a side that another shard has, which have met nothing yet."""
-        return self.with_state(copies=self.add_to(self.copies, side, rows), copied_side=side)
+    def _add_copies(self, side: int, *rows: Run) -> Self:
+        """The operator with rows of a side that another shard has."""
+        return self.with_state(copies=self.add_to(self.copies, side, *rows), copied_side=side)
+
+    def keep_hot_rows(self, side: int, keys: Numbers, owns: Callable[[pa.Table], Mask]) -> Self:
+        """The operator when keys of its shard become hot on a side: of their rows it keeps those that it owns."""
+        trace, kept = self._side(side), list[Run]()
+        for run in trace:
+            stays = np.ones(run.rows, bool)
+            rows = rows_of_keys(run, keys)
+            stays[rows] = owns(run.take(rows).table)
+            kept.append(select_rows(run, np.flatnonzero(stays)))
+        return self._with_side(side, Trace(trace.columns, tuple(run for run in kept if run.rows)))
+
+    def take_hot_rows(self, other: JoinTables, side: int, keys: Numbers, owns: Callable[[pa.Table], Mask]) -> Self:
+        """The operator when keys of another shard become hot on a side: it takes the rows that it owns, and copies
+        those of the other side. What they amount to was emitted there."""
+        spread, copied = ([run.take(rows_of_keys(run, keys)) for run in other._side(each)] for each in (side, 1 - side))
+        own = (select_rows(run, np.flatnonzero(owns(run.table))) for run in spread)
+        return self._with_side(side, self.add_to(self._side(side), side, *own))._add_copies(1 - side, *copied)
+
+    def _side(self, side: int) -> Trace:
+        return self.right if side else self.left
+
+    def _with_side(self, side: int, trace: Trace) -> Self:
+        return self.with_state(right=trace) if side else self.with_state(left=trace)
 
     def side_ended(self, index: int) -> Self:
         ended = drop_side(self, index)
         return ended if self.copied_side == index else replace(ended, copies=NOTHING)
+
+
+def rows_of_keys(run: Run, keys: Numbers) -> Indices:
+    """Returns the rows of a run that have one of these key numbers."""
+    found = run.find(np.sort(keys))
+    return expand_ranges(found.starts, found.counts)
 
 
 @form_of(SetJoin)
