@@ -14,7 +14,7 @@ import pytest
 import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.spark.driver.pushdown import ALLOWED, runs_in_catalyst
+from flo.spark.driver.pushdown import ALLOWED, for_catalyst, runs_in_catalyst
 from flo.values.weighted import Bag
 from tests.spark.harness import frame
 from tests.tables.test_evaluation import BAD, Pair, doubling
@@ -101,6 +101,9 @@ def cases() -> list[nw.Expr]:
     found += [B & C, B | C, ~B, (B & True), (B | False), (N > 0) & ~(S == "a") | B]
     found += [N.fill_null(J), N.fill_null(7), S.fill_null(T), S.fill_null("\x85"), B.fill_null(C), B.fill_null(True)]
     found += [D.fill_null(E)]
+    divisors = (1, 2, 123, 2**31, 2**53 + 1, 2**62)
+    found += [N % divisor for divisor in divisors] + [N % divisor == 0 for divisor in divisors]
+    found += [nw.when(J % 7 > 3).then(N % 5 % 3).otherwise(J % 2**61), (N % 10).is_between(J % 3, 8)]
     for closed in ("both", "left", "right", "none"):
         found += [N.is_between(low, high, closed) for low, high in ((J, J), (-1, J), (J, 2**53 + 1), (-1, 2**53 + 1))]
         texts = (T, nw.lit("a")), (nw.lit("A"), T), (T, T), (nw.lit(""), nw.lit("ß"))
@@ -125,7 +128,7 @@ def test_every_entry_is_compared_with_spark(spark):
 
     table = LAYOUT.to_table(telling_rows()).append_column("number", pa.array(range(len(telling_rows()))))
     rows = nw.from_native(spark.createDataFrame(table, TYPES))
-    named = {f"c{number}": each for number, each in enumerate(given)}
+    named = {f"c{number}": for_catalyst(each) for number, each in enumerate(given)}
     on_spark = rows.select("number", **named).to_native().toArrow().sort_by("number")
     for name, each in zip(named, expressions, strict=True):
         expected = each.results(table.drop_columns(["number"]))["result"]
@@ -136,6 +139,15 @@ def test_every_entry_is_compared_with_spark(spark):
 STAY = {
     "arithmetic": N + 1,
     "arithmetic inside a comparison": N * 2 > 0,
+    "a remainder of zero": N % 0,
+    "a negative divisor": N % -3 == 0,
+    "a divisor that may overflow": N % (2**62 + 1),
+    "a divisor that is a column": N % J,
+    "a divisor that is an expression": N % nw.lit(0),
+    "a remainder of a remainder of zero": (N % 7) % 0,
+    "a remainder inside a comparison": J == N % 0,
+    "a dividend that is a literal": 5 % N,
+    "a remainder of floats": nw.col("f") % 2,
     "floats": nw.col("f") > 1.0,
     "an integer beside a float": N > 1.5,
     "a pattern": S.str.contains("a"),
