@@ -15,10 +15,11 @@ import pytest
 
 import flo
 from flo.columns.expression import Expression
+from flo.core.errors import EngineError
 from flo.shards.checkpoint.change_folders import StoredChanges
 from flo.spark import Changes
 from flo.spark.driver import catalyst_outputs, micro_batches
-from flo.spark.driver.catalyst_outputs import OWN
+from flo.spark.driver.catalyst_outputs import OWN, publish_files
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
 from flo.tables.io.files import WEIGHTS
@@ -182,6 +183,25 @@ def test_a_micro_batch_that_was_broken_off_comes_again(spark, tmp_path, monkeypa
     last = tmp_path / "out" / "version=00000002"
     assert {file.name for file in last.iterdir()} <= {f"0000{place}-of-00002.parquet" for place in range(2)}
     assert writers_of(last) == {BY_CATALYST if then else BY_TASKS}
+
+
+def test_files_of_one_attempt_replace_those_of_another(tmp_path):
+    """Of a query that has lost its checkpoint to this one, and went on for a while."""
+    own, staged = tmp_path / f"{OWN}1", tmp_path / "00000007"
+    for folder, names in (
+        (own, ("part-00000.c000", "part-00003.c000")),
+        (staged, ("00000-of-00004", "00003-of-00004")),
+    ):
+        folder.mkdir()
+        for name in names:
+            pq.write_table(ITEMS[0], folder / f"{name}.parquet")
+    (own / ".part-00000.c000.parquet.crc").write_bytes(b"1")
+    (own / "_SUCCESS").write_bytes(b"")
+    assert publish_files(own, staged, 4) == 2 * ITEMS[0].num_rows
+    assert [each.name for each in tmp_path.iterdir()] == ["00000007"]
+    assert sorted(each.name for each in staged.iterdir()) == ["00000-of-00004.parquet", "00001-of-00004.parquet"]
+    with pytest.raises(EngineError, match="must share the disk"):
+        publish_files(own, staged, 4)
 
 
 def row(n: int) -> str:

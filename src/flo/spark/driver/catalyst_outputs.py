@@ -31,7 +31,7 @@ from flo.core.errors import EngineError
 from flo.shards.plan.stages import STAY, Entry, Plan
 from flo.shards.sinks.output_changes import rows_of
 from flo.shards.tasks.output_files import Output
-from flo.spark.driver.pushdown import PASSED
+from flo.spark.driver.pushdown import passes_unchanged
 from flo.tables.checkpoint.folders import Local, Writes, folder
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, layout_of
@@ -68,7 +68,8 @@ def _has_plain_rows(of: Any) -> bool:
     if not isinstance(of, Columns) or not isinstance(of.base, (Bag, ZSet)) or shape_of(of.base.element) is not None:
         return False
     layout = layout_of(of.base)
-    return WEIGHTS not in layout.names and all(str(field.type) in PASSED for field in layout.schema)
+    is_plain = WEIGHTS not in layout.names and not layout.sums
+    return is_plain and all(passes_unchanged(field.type) for field in layout.schema)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from flo.shards.plan.stages import Entry, Plan
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import is_written
-from flo.spark.driver.pushdown import are_distinct_names, for_catalyst, runs_in_catalyst
+from flo.spark.driver.pushdown import are_distinct_names, for_catalyst, runs_in_catalyst, with_decimals
 from flo.spark.driver.python_errors import MISFIT
 from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
@@ -269,7 +269,8 @@ def _push_down(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
     if isinstance(operator, FilterTables):
         return rows.filter(for_catalyst(_expression(operator).columns[0][1])).to_native()
     columns = {name: for_catalyst(each) for name, each in _expression(operator).columns}
-    return rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
+    made = rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
+    return with_decimals(made, _expression(operator).schema)
 
 
 INPUT = "input"

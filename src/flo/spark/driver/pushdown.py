@@ -6,8 +6,9 @@ are, among others, arithmetic that may overflow (Spark raises its own errors), c
 the largest number and equal to itself), regular expressions (the rules for `$`, `.` and blanks differ), the case of
 letters, and times with zones. Expressions that are not pushed down run on Arrow, inside the stage.
 
-Of arithmetic there is `%` with a positive literal, which cannot overflow. Spark's takes the sign of the dividend, and
-so do the older versions of Narwhals, so `for_catalyst` writes it so that the sign does not matter.
+Of arithmetic there is what cannot overflow. `%` with a positive literal: Spark's takes the sign of the dividend, and so
+do the older versions of Narwhals, so `for_catalyst` writes it so that the sign does not matter. And the product of an
+integer and a literal decimal of few digits: it is exact, and `with_decimals` gives it Flo's number of digits.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from itertools import product
 
 import narwhals as nw
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 from flo.columns.evaluation import ColumnFunction, FunctionCall, arguments_of, every_node, nodes_of
 from flo.columns.expression import Expression
@@ -25,8 +30,11 @@ from flo.columns.nodes import ColumnNode
 from flo.shards.tasks.input_task import OFFSET, PARTITION
 from flo.tables.io.files import WEIGHTS
 
-PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]")
-"""The types whose columns pass through Spark unchanged."""
+PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]", "decimal")
+"""The types whose columns pass through Spark unchanged. Decimals are one, whatever their digits are."""
+DECIMAL = re.compile(r"decimal128\(\d+, \d+\)")
+FEW_DIGITS = 17
+"""With so many digits, Spark's product with an integer, to which it gives 20 digits, has no more than 38."""
 COMPARED = ("int64", "string", "bool", "date32[day]")
 """The types that Spark compares as Arrow does: strings by their UTF-8 bytes."""
 ORDERED = ("int64", "string", "date32[day]")
@@ -47,6 +55,14 @@ def _always(options: Mapping[str, object]) -> bool:
 
 def _is_plain_value(options: Mapping[str, object]) -> bool:
     return options["value"] is not None and options["dtype"] is None
+
+
+def _is_short_decimal(options: Mapping[str, object]) -> bool:
+    value = options["value"]
+    if not isinstance(value, Decimal) or not value.is_finite() or options["dtype"] is not None:
+        return False
+    _, digits, exponent = value.as_tuple()
+    return isinstance(exponent, int) and -FEW_DIGITS <= exponent <= 0 and len(digits) <= FEW_DIGITS
 
 
 def _by_kleene(options: Mapping[str, object]) -> bool:
@@ -82,6 +98,8 @@ ALLOWED: dict[FunctionKey, Allowed] = {
     ("__invert__", ("bool",)): _always,
     **{("all_horizontal", ("bool",) * count): _by_kleene for count in (1, 2, 3)},
     (REMAINDER, ("int64", "literal int64")): _always,
+    ("lit", ("literal decimal",)): _is_short_decimal,
+    ("__mul__", ("int64", "literal decimal")): _always,
     **{("is_null", (kind,)): _always for kind in PASSED},
     **{("fill_null", both): _always for kind in COMPARED for both in _either_side(kind)},
     **{
@@ -120,8 +138,27 @@ def are_distinct_names(names: Iterable[str]) -> bool:
 
 
 def _is_allowed(call: FunctionCall) -> bool:
-    allowed = ALLOWED.get((call.function, call.operands))
+    allowed = ALLOWED.get(key_of(call))
     return allowed is not None and allowed(call.options)
+
+
+def key_of(call: FunctionCall) -> FunctionKey:
+    """The function and the types of its operands, as `ALLOWED` has them."""
+    return call.function, tuple(DECIMAL.sub("decimal", each) for each in call.operands)
+
+
+def passes_unchanged(kind: pa.DataType) -> bool:
+    """Whether columns of a type pass through Spark unchanged."""
+    return DECIMAL.sub("decimal", str(kind)) in PASSED
+
+
+def with_decimals(frame: DataFrame, schema: pa.Schema) -> DataFrame:
+    """The frame with the decimals of a schema, which has room for them: Spark gives a product more digits."""
+    for field in schema:
+        if pa.types.is_decimal(field.type):
+            exact = sf.col(field.name).cast(f"decimal({field.type.precision}, {field.type.scale})")
+            frame = frame.withColumn(field.name, exact)
+    return frame
 
 
 def _has_plain_divisors(column: tuple[str, nw.Expr | ColumnFunction]) -> bool:
