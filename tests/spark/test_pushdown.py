@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import pytest
 import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.spark.driver.pushdown import ALLOWED, runs_in_catalyst
+from flo.spark.driver.pushdown import ALLOWED, for_catalyst, key_of, runs_in_catalyst, with_decimals
 from flo.values.weighted import Bag
 from tests.spark.harness import frame
 from tests.tables.test_evaluation import BAD, Pair, doubling
@@ -56,6 +57,10 @@ DATES = [
 TIMES = [datetime(1, 1, 2), datetime(1582, 10, 10, 1), datetime(2024, 3, 31, 2, 30), datetime(9999, 12, 30, 23), None]
 
 
+LARGE = Decimal("9" * 20 + "." + "9" * 18)
+DECIMALS = [Decimal(0), LARGE, LARGE.copy_negate(), Decimal("1E-18"), None]
+
+
 class Row(NamedTuple):
     i: int | None
     j: int | None
@@ -68,11 +73,12 @@ class Row(NamedTuple):
     f: float | None
     raw: bytes | None
     at: datetime | None
+    m: Decimal | None
 
 
 LAYOUT = Layout.of(Row)
 TYPES = "i long, j long, s string, t string, b boolean, c boolean, d date, e date, f double, raw binary"
-TYPES += ", at timestamp_ntz, number long"
+TYPES += ", at timestamp_ntz, m decimal(38, 18), number long"
 
 
 def telling_rows() -> list[Row]:
@@ -81,7 +87,7 @@ def telling_rows() -> list[Row]:
     for values in (INTEGERS, TEXTS, [False, True, None], [*DATES, None]):
         both = list(product(values, repeat=2))
         columns += [[one for one, _ in both], [other for _, other in both]]
-    columns += [FLOATS, [b"", b"\0", b"\xff\xfe", None], TIMES]
+    columns += [FLOATS, [b"", b"\0", b"\xff\xfe", None], TIMES, DECIMALS]
     count = max(map(len, columns))
     return [Row(*row) for row in zip(*((column * count)[:count] for column in columns), strict=True)]
 
@@ -101,6 +107,11 @@ def cases() -> list[nw.Expr]:
     found += [B & C, B | C, ~B, (B & True), (B | False), (N > 0) & ~(S == "a") | B]
     found += [N.fill_null(J), N.fill_null(7), S.fill_null(T), S.fill_null("\x85"), B.fill_null(C), B.fill_null(True)]
     found += [D.fill_null(E)]
+    divisors = (1, 2, 123, 2**31, 2**53 + 1, 2**62)
+    found += [N % divisor for divisor in divisors] + [N % divisor == 0 for divisor in divisors]
+    factors = ("0", "-5", "0.908", "-100.00", "0.001", "9" * 17, "0." + "9" * 17, "-1." + "9" * 16)
+    found += [N * Decimal(factor) for factor in factors]
+    found += [nw.when(J % 7 > 3).then(N % 5 % 3).otherwise(J % 2**61), (N % 10).is_between(J % 3, 8)]
     for closed in ("both", "left", "right", "none"):
         found += [N.is_between(low, high, closed) for low, high in ((J, J), (-1, J), (J, 2**53 + 1), (-1, 2**53 + 1))]
         texts = (T, nw.lit("a")), (nw.lit("A"), T), (T, T), (nw.lit(""), nw.lit("ß"))
@@ -120,13 +131,14 @@ def test_every_entry_is_compared_with_spark(spark):
     expressions = [Expression({"result": each}, (LAYOUT,)) for each in given]
     pushed = [runs_in_catalyst(each) for each in expressions]
     assert all(pushed), [str(each) for each, native in zip(given, pushed, strict=True) if not native]
-    covered = {(call.function, call.operands) for each in expressions for call in each.calls}
+    covered = {key_of(call) for each in expressions for call in each.calls}
     assert set(ALLOWED) - covered == set(), "entries that no case is about"
 
     table = LAYOUT.to_table(telling_rows()).append_column("number", pa.array(range(len(telling_rows()))))
     rows = nw.from_native(spark.createDataFrame(table, TYPES))
-    named = {f"c{number}": each for number, each in enumerate(given)}
-    on_spark = rows.select("number", **named).to_native().toArrow().sort_by("number")
+    named = {f"c{number}": for_catalyst(each) for number, each in enumerate(given)}
+    schema = pa.schema([each.schema.field(0).with_name(name) for name, each in zip(named, expressions, strict=True)])
+    on_spark = with_decimals(rows.select("number", **named).to_native(), schema).toArrow().sort_by("number")
     for name, each in zip(named, expressions, strict=True):
         expected = each.results(table.drop_columns(["number"]))["result"]
         assert on_spark[name].type == expected.type, each
@@ -136,6 +148,20 @@ def test_every_entry_is_compared_with_spark(spark):
 STAY = {
     "arithmetic": N + 1,
     "arithmetic inside a comparison": N * 2 > 0,
+    "a remainder of zero": N % 0,
+    "a negative divisor": N % -3 == 0,
+    "a divisor that may overflow": N % (2**62 + 1),
+    "a divisor that is a column": N % J,
+    "a divisor that is an expression": N % nw.lit(0),
+    "a remainder of a remainder of zero": (N % 7) % 0,
+    "a remainder inside a comparison": J == N % 0,
+    "a dividend that is a literal": 5 % N,
+    "a remainder of floats": nw.col("f") % 2,
+    "a decimal of many digits": N * Decimal("1" * 18),
+    "a decimal of many places": N * Decimal("1E-18"),
+    "a decimal without a point": N * Decimal("1E+3"),
+    "a sum of decimals": nw.col("m") + 1,
+    "a comparison of decimals": nw.col("m") > 1,
     "floats": nw.col("f") > 1.0,
     "an integer beside a float": N > 1.5,
     "a pattern": S.str.contains("a"),

@@ -317,7 +317,8 @@ class OnSpark(HasMethods):
 
     def _blocks(self, shards: int) -> list[Block]:
         names = list(self._inputs), list(self._output_types)
-        return plan_blocks(self._plan, *names, shards, self._native_operators)
+        written = any(each.written for each in self._natives)
+        return plan_blocks(self._plan, *names, shards, self._native_operators, written)
 
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)
@@ -375,7 +376,7 @@ class OnSpark(HasMethods):
 
     @cached_property
     def _natives(self) -> list[NativePrefix]:
-        return [NativePrefix.of(entry) for entry in self._entries]
+        return [NativePrefix.of(entry, self._plan) for entry in self._entries]
 
 
 def _streaming_inputs(frames: Mapping[str, DataFrame]) -> list[str]:

@@ -30,6 +30,7 @@ ROW = tuple[str, str, str, str]
 CELLS = tuple[str, str, tuple[str, str, str]]
 """The verb and the line of a row, and its cells."""
 NATIVE = "native, in Catalyst"
+WRITTEN = "written by Catalyst, if to Changes"
 SHUFFLES = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
 WIDEST = 200
 """The most characters of an operator."""
@@ -50,17 +51,21 @@ class Block:
     """For each operator the call that made it, as the user wrote it."""
     fixpoints: dict[str, str]
     """By id, the calls that made its fixpoints."""
+    written: str = ""
+    """Who writes its outputs, if not its tasks."""
 
     def rows(self) -> list[CELLS]:
         """The rows of the text."""
         verbs = zip(self.verbs, self.operators, strict=True)
         own: list[CELLS] = [(verb, where, (name, how, keeps)) for verb, (name, how, keeps, where) in verbs]
         sent: list[CELLS] = [("", "", (f"  → {name}", how, f"to stage {level}")) for name, how, level in self.sends]
-        return [*own, *sent, *(("", "", (f"  = {name}", "output", "")) for name in self.outputs)]
+        return [*own, *sent, *(("", "", (f"  = {name}", "output", self.written)) for name in self.outputs)]
 
 
-def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int]) -> list[Block]:
-    """One block for the inputs and one for each stage."""
+def plan_blocks(
+    plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int], written: bool = False
+) -> list[Block]:
+    """One block for the inputs and one for each stage. `written` says whether Catalyst writes the outputs."""
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
     blocks = []
     for level in range(len(plan.stages) + 1):
@@ -71,7 +76,8 @@ def plan_blocks(plan: Plan, inputs: list[str], outputs: list[str], shards: int, 
         names_here = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
         operators = list(_operators(plan, level, native))
         rows, verbs = [row for row, _ in operators], [verb for _, verb in operators]
-        blocks.append(Block(level, title, rows, sends, names_here, verbs, _fixpoints(plan, level)))
+        by = WRITTEN if written else ""
+        blocks.append(Block(level, title, rows, sends, names_here, verbs, _fixpoints(plan, level), by))
     return blocks
 
 

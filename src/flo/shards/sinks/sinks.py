@@ -356,6 +356,10 @@ class Changes(Sink):
         if self.held(checkpoint, output) is not None:
             abandon_changes(self.folder, version)
 
+    def prepare(self, checkpoint: str, output: str) -> None:
+        if isinstance(self.folder, Local):
+            self.folder.remove(STAGED)  # of a micro-batch that was interrupted
+
     def staging_path(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="
 

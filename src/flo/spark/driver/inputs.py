@@ -26,10 +26,11 @@ from flo.core.collection import Collection
 from flo.core.errors import ElementError, OrderError, TypeMismatch, brief
 from flo.core.operator import Operator
 from flo.program.dag import Dag
-from flo.shards.plan.stages import Entry
+from flo.shards.plan.stages import Entry, Plan
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.spark.arrow_rows import arrow_schema, arrow_type
-from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
+from flo.spark.driver.catalyst_outputs import is_written
+from flo.spark.driver.pushdown import are_distinct_names, for_catalyst, runs_in_catalyst, with_decimals
 from flo.spark.driver.python_errors import MISFIT
 from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
@@ -59,6 +60,8 @@ class BoundInput:
     """Whether Spark counts the rows, as `counter_name(…)`: tasks do not see those that Catalyst filters out."""
     checks: Entry | None = None
     """Another entry that rows must pass, too, or be diverted."""
+    written: bool = False
+    """Whether Catalyst has run all operators, and can write the output of the program."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,11 @@ class NativePrefix:
 
     operators: tuple[Operator, ...]
     entry: Entry
+    written: bool = False
+    """Whether they are the whole program, whose output Catalyst can write."""
 
     @classmethod
-    def of(cls, entry: Entry) -> NativePrefix:
+    def of(cls, entry: Entry, plan: Plan) -> NativePrefix:
         operators: tuple[Operator, ...] = ()
         while isinstance(entry.type.collection, Columns) and (first := _first_expression(entry.dag)) is not None:
             operator, rest = first
@@ -77,7 +82,7 @@ class NativePrefix:
                 break
             operators = (*operators, operator)
             entry = replace(entry, dag=rest)
-        return cls(operators, entry)
+        return cls(operators, entry, is_written(plan, entry))
 
 
 InputOrder: TypeAlias = str | tuple[str, str]
@@ -112,8 +117,11 @@ def bind_input(
     beside = [each for each in (position, WEIGHTS, partition, MALFORMED) if each is not None and each in frame.columns]
     names = [each for each in given_schema(of.element).names if each in frame.columns]
     frame = frame.select(*(sf.col(quoted(each)) for each in dict.fromkeys([*(names or frame.columns), *beside])))
-    if partitioned or native is None or not native.operators or MALFORMED in beside or not _has_row_types(frame, of):
+    if partitioned or native is None or MALFORMED in beside or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position, apart)
+    written = native.written and not beside
+    if not native.operators and not written:
+        return BoundInput(frame, entry, position)
     frame = _with_checks(name, frame, of)
     if position is not None:  # a map may replace the column
         beside[0] = f"{position} as it came"
@@ -123,7 +131,7 @@ def bind_input(
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
     for operator in native.operators:
         frame = _push_down(frame, operator, beside)
-    return BoundInput(frame, native.entry, position, counted=counted)
+    return BoundInput(frame, native.entry, position, counted=counted, written=written)
 
 
 def counter_name(name: str) -> str:
@@ -259,9 +267,10 @@ def _push_down(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
     """Runs a map or a filter in Catalyst, and keeps the columns `beside` those of the rows."""
     rows = nw.from_native(frame)
     if isinstance(operator, FilterTables):
-        return rows.filter(_expression(operator).columns[0][1]).to_native()
-    columns = dict(_expression(operator).columns)
-    return rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
+        return rows.filter(for_catalyst(_expression(operator).columns[0][1])).to_native()
+    columns = {name: for_catalyst(each) for name, each in _expression(operator).columns}
+    made = rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
+    return with_decimals(made, _expression(operator).schema)
 
 
 INPUT = "input"

@@ -29,10 +29,11 @@ from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.hot_keys import hot_in
 from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask
 from flo.shards.tasks.native_task import PackTask, UnpackTask, elements_of
-from flo.shards.tasks.output_files import Output
+from flo.shards.tasks.output_files import COUNT, Output
 from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
 from flo.shards.tasks.stage_task import StageTask
 from flo.spark.arrow_rows import arrow_schema, map_rows
+from flo.spark.driver.catalyst_outputs import WrittenOutput
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
@@ -44,6 +45,9 @@ from flo.sql.native import BESIDE, spark_schema
 FEW_BYTES = 1 << 23
 """A micro-batch is small if neither its inputs have more bytes than this, in the columns that they share, nor any of
 its stages receives more."""
+FEW_ROWS = 20_000
+"""If Catalyst can write the output, a small micro-batch has no more rows than this. One task of Python takes about half
+as long for ten rows, and for so many about as long as Catalyst."""
 MOST_EXPECTED = 64
 """The most small micro-batches that must come in a row before one is expected to be small. The number grows each time
 that one turns out to be large."""
@@ -80,6 +84,8 @@ class SparkMicroBatches(MicroBatches):
         """The inputs whose rows Spark counts."""
         self.narrow = True
         """Whether all input rows are small."""
+        self.written: WrittenOutput | None = None
+        """The output that Catalyst writes, if it runs the whole program."""
         pickle_with_spark()
         self.stages = [self._code_of(stage) for stage in plan.stages]
         self._small_in_a_row = 0
@@ -121,6 +127,7 @@ class SparkMicroBatches(MicroBatches):
         fields = [field for schema in schemas for field in schema if field.name != MALFORMED]
         self.narrow = all(is_narrow(field.dataType) for field in fields)
         self.counted = {name for name, each in given.items() if each.counted}
+        self.written = WrittenOutput.of(given, self.outputs, places)
         return dict(zip(given, in_shared_columns([each.frame for each in given.values()], places), strict=True))
 
     def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None) -> DataFrame:
@@ -150,7 +157,7 @@ class SparkMicroBatches(MicroBatches):
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
         batch = self.micro_batch(version, ended)
         if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
-            return self.run_stages(self._with_now(self.read_inputs(rows, batch), version), batch)
+            return self._run_large(rows, batch)
         started = time.monotonic()
         blobs = self._in_one_task(rows, batch)
         reports = self._collect_reports(blobs, version)
@@ -158,10 +165,32 @@ class SparkMicroBatches(MicroBatches):
             return self._outcome(blobs, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
         before = self._count_input_rows(blobs)
-        # this reads the inputs once more
-        outcome = self.run_stages(self._with_now(self.read_inputs(rows, batch), version), batch)
+        outcome = self._run_large(rows, batch)  # this reads the inputs once more
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
+
+    def _run_large(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
+        if self.written is not None:
+            return self._write_output(self.written, rows, batch)
+        return self.run_stages(self._with_now(self.read_inputs(rows, batch), batch.version), batch)
+
+    def _write_output(self, written: WrittenOutput, rows: DataFrame, batch: MicroBatch) -> Outcome:
+        """Runs a micro-batch in Catalyst, which writes the output. The stage runs here, and receives nothing."""
+        started, version = time.monotonic(), batch.version
+        with self._errors(version):
+            count = written.write(rows, version, self.shards, self.run)
+        taken = {written.input: count} | self._count_input_rows(rows)
+        reports = [{"taken": taken, "rows": {written.output.name: count}, "input_seconds": time.monotonic() - started}]
+        ((stage, deliveries, _),) = (code.load() for code in self.stages)
+        code = LoadedCode((stage, deliveries, (replace(written.output, how=COUNT, to=None),)))
+        sent = StageTask(code, replace(batch, tasks=1)).run_alone(0, [])
+        reports += raise_reported([unpickle(blob.data) for blob in read_blobs(sent)])
+        self._note_size(sum(taken.values()) <= FEW_ROWS)
+        return self.summarize(version, reports, time.monotonic() - started)
+
+    def _note_size(self, is_small: bool) -> None:
+        """Notes whether a micro-batch was small."""
+        self._small_in_a_row = self._small_in_a_row + 1 if is_small else 0
 
     @cached_property
     def _asks_catalyst(self) -> bool:
@@ -238,10 +267,7 @@ class SparkMicroBatches(MicroBatches):
         """The task reports that a frame gives. Raises the error that one of them holds."""
         with self._errors(version):
             reports = [unpickle(row.data) for row in frame.collect()]
-        for each in reports:
-            if isinstance(each, FloError):
-                raise each
-        return reports
+        return raise_reported(reports)
 
     @contextmanager
     def _errors(self, version: int) -> Iterator[None]:
@@ -270,9 +296,11 @@ class SparkMicroBatches(MicroBatches):
         received = Counter[int]()
         for each in reports:
             received[each.get("stage", 0)] += each.get("received", 0)
-        self._small_in_a_row = self._small_in_a_row + 1 if max(received.values()) <= FEW_BYTES else 0
         outcome = self.summarize(version, reports, time.monotonic() - started)
-        return replace(outcome, taken={**outcome.taken, **self._count_input_rows(frame)})
+        taken = {**outcome.taken, **self._count_input_rows(frame)}
+        has_few_rows = self.written is None or sum(taken.values()) <= FEW_ROWS
+        self._note_size(has_few_rows and max(received.values()) <= FEW_BYTES)
+        return replace(outcome, taken=taken)
 
     def _count_input_rows(self, frame: DataFrame) -> dict[str, int]:
         """For inputs that Catalyst filters, the number of rows before the filter."""
@@ -289,6 +317,14 @@ class SparkMicroBatches(MicroBatches):
                 if observed.contains(counter_name(name)):
                     counts[name] = observed.apply(counter_name(name)).getLong(0)
         return counts
+
+
+def raise_reported(reports: list[Any]) -> list[Any]:
+    """The reports of tasks. Raises the error that one of them holds."""
+    for each in reports:
+        if isinstance(each, FloError):
+            raise each
+    return reports
 
 
 def has_own_thread() -> bool:

@@ -2,29 +2,47 @@
 
 An expression is pushed down only if all functions that it calls are listed, for the types of their operands. Tests
 compare each entry with Spark on values that distinguish the engines; an entry without such a test fails. Not listed
-are, among others, arithmetic (Spark raises its own errors on integer overflow), comparisons of floats (for Spark nan is
+are, among others, arithmetic that may overflow (Spark raises its own errors), comparisons of floats (for Spark nan is
 the largest number and equal to itself), regular expressions (the rules for `$`, `.` and blanks differ), the case of
 letters, and times with zones. Expressions that are not pushed down run on Arrow, inside the stage.
+
+Of arithmetic there is what cannot overflow. `%` with a positive literal: Spark's takes the sign of the dividend, and so
+do the older versions of Narwhals, so `for_catalyst` writes it so that the sign does not matter. And the product of an
+integer and a literal decimal of few digits: it is exact, and `with_decimals` gives it Flo's number of digits.
 """
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from itertools import product
 
-from flo.columns.evaluation import FunctionCall
+import narwhals as nw
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from flo.columns.evaluation import ColumnFunction, FunctionCall, arguments_of, every_node, nodes_of
 from flo.columns.expression import Expression
+from flo.columns.nodes import ColumnNode
 from flo.shards.tasks.input_task import OFFSET, PARTITION
 from flo.tables.io.files import WEIGHTS
 
-PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]")
-"""The types whose columns pass through Spark unchanged."""
+PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]", "decimal")
+"""The types whose columns pass through Spark unchanged. Decimals are one, whatever their digits are."""
+DECIMAL = re.compile(r"decimal128\(\d+, \d+\)")
+FEW_DIGITS = 17
+"""With so many digits, Spark's product with an integer, to which it gives 20 digits, has no more than 38."""
 COMPARED = ("int64", "string", "bool", "date32[day]")
 """The types that Spark compares as Arrow does: strings by their UTF-8 bytes."""
 ORDERED = ("int64", "string", "date32[day]")
 LITERALS = ("literal int64", "literal string", "literal bool")
+REMAINDER = "__mod__"
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__")
+LARGEST_DIVISOR = 2**62
+"""Up to here a remainder and its divisor add up to 64 bits."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 FunctionKey = tuple[str, tuple[str, ...]]
@@ -37,6 +55,14 @@ def _always(options: Mapping[str, object]) -> bool:
 
 def _is_plain_value(options: Mapping[str, object]) -> bool:
     return options["value"] is not None and options["dtype"] is None
+
+
+def _is_short_decimal(options: Mapping[str, object]) -> bool:
+    value = options["value"]
+    if not isinstance(value, Decimal) or not value.is_finite() or options["dtype"] is not None:
+        return False
+    _, digits, exponent = value.as_tuple()
+    return isinstance(exponent, int) and -FEW_DIGITS <= exponent <= 0 and len(digits) <= FEW_DIGITS
 
 
 def _by_kleene(options: Mapping[str, object]) -> bool:
@@ -71,6 +97,9 @@ ALLOWED: dict[FunctionKey, Allowed] = {
     **{(name, both): _always for name in ("__and__", "__or__") for both in _either_side("bool")},
     ("__invert__", ("bool",)): _always,
     **{("all_horizontal", ("bool",) * count): _by_kleene for count in (1, 2, 3)},
+    (REMAINDER, ("int64", "literal int64")): _always,
+    ("lit", ("literal decimal",)): _is_short_decimal,
+    ("__mul__", ("int64", "literal decimal")): _always,
     **{("is_null", (kind,)): _always for kind in PASSED},
     **{("fill_null", both): _always for kind in COMPARED for both in _either_side(kind)},
     **{
@@ -98,7 +127,8 @@ def runs_in_catalyst(expression: Expression) -> bool:
     flat = expression.schema.names == list(expression.layout.names)  # not a row type in one column
     names = (*expression.inputs[0].names, *RESERVED), (*expression.layout.names, *RESERVED)
     reads = any(call.function == "col" for call in expression.calls)
-    return flat and reads and all(map(_is_allowed, expression.calls)) and all(map(are_distinct_names, names))
+    listed = all(map(_is_allowed, expression.calls)) and all(map(_has_plain_divisors, expression.columns))
+    return flat and reads and listed and all(map(are_distinct_names, names))
 
 
 def are_distinct_names(names: Iterable[str]) -> bool:
@@ -108,5 +138,50 @@ def are_distinct_names(names: Iterable[str]) -> bool:
 
 
 def _is_allowed(call: FunctionCall) -> bool:
-    allowed = ALLOWED.get((call.function, call.operands))
+    allowed = ALLOWED.get(key_of(call))
     return allowed is not None and allowed(call.options)
+
+
+def key_of(call: FunctionCall) -> FunctionKey:
+    """The function and the types of its operands, as `ALLOWED` has them."""
+    return call.function, tuple(DECIMAL.sub("decimal", each) for each in call.operands)
+
+
+def passes_unchanged(kind: pa.DataType) -> bool:
+    """Whether columns of a type pass through Spark unchanged."""
+    return DECIMAL.sub("decimal", str(kind)) in PASSED
+
+
+def with_decimals(frame: DataFrame, schema: pa.Schema) -> DataFrame:
+    """The frame with the decimals of a schema, which has room for them: Spark gives a product more digits."""
+    for field in schema:
+        if pa.types.is_decimal(field.type):
+            exact = sf.col(field.name).cast(f"decimal({field.type.precision}, {field.type.scale})")
+            frame = frame.withColumn(field.name, exact)
+    return frame
+
+
+def _has_plain_divisors(column: tuple[str, nw.Expr | ColumnFunction]) -> bool:
+    """Whether all remainders are of a positive integer, as it is."""
+    _, expression = column
+    if isinstance(expression, ColumnFunction):
+        return True
+    divisors = [given for node in every_node(expression) if node.name == REMAINDER for given in arguments_of(node)]
+    return all(type(given) is int and 0 < given <= LARGEST_DIVISOR for given in divisors)
+
+
+def for_catalyst(expression: nw.Expr) -> nw.Expr:
+    """The expression as Narwhals can give it to Spark, with the results that it has on Arrow."""
+    return nw.Expr(*(each for node in nodes_of(expression) for each in _nodes_for_catalyst(node)))
+
+
+def _nodes_for_catalyst(node: ColumnNode) -> Iterator[ColumnNode]:
+    """The same node, with its arguments as Catalyst needs them; for a % b those of ((a % b) + b) % b."""
+    node = copy.copy(node)
+    node.exprs = tuple(for_catalyst(each) if isinstance(each, nw.Expr) else each for each in node.exprs)
+    yield node
+    if node.name == REMAINDER:
+        _, add, remainder = nodes_of((nw.col("a") + 1) % 1)
+        for each in (add, remainder):
+            each.exprs = node.exprs
+            yield each

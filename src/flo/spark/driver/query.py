@@ -26,6 +26,7 @@ from flo.shards.sinks.retrying import StoppedWaiting
 from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.figures import COMMIT, OTHER, SINKS
 from flo.shards.watching.watch import EngineReport, QueryWatch
+from flo.spark.driver.catalyst_outputs import SETTINGS as PARQUET
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
 from flo.spark.driver.spark_changes import SparkChanges, View
@@ -77,6 +78,7 @@ class Query(QueryOutputs[View]):
         if trigger:
             writer = writer.trigger(**trigger)
         settings = task_settings(batches.narrow) | STREAMING | (ON_DISK if "://" not in offsets else {})
+        settings |= PARQUET if batches.written is not None else {}
         with hold_settings(batches.spark, settings):
             try:
                 self._query = writer.start()
