@@ -7,7 +7,9 @@ Run `left` has rows of keys a, a, b, and run `right` of keys a, b. Three pairs o
     1           0
     2           1
 
-Results are computed for whole tables at once (`pair_rows`).
+Results are computed for whole tables at once (`pair_rows`). A row and its retraction may be in two runs that are not
+merged yet, and meet the same row: then both pairs are computed, and cancel out. If a function raises, pairs that cancel
+out are dropped first: it must not see rows that are gone.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, one_chunk, ones, take_rows
+from flo.columns.indices import Indices, one_chunk, ones, take_rows, to_arrow
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
@@ -29,6 +32,7 @@ from flo.tables.operator import OnTables
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import Run
+from flo.tables.state.trace import group_equal_rows, sum_ranges
 from flo.tables.values import WEIGHT, WEIGHT_FIELD, layout_of
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.keyed_streams import KeyedJoin
@@ -168,10 +172,26 @@ def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = (
         weights = ones(sum([len(each.left_rows) for each in meetings]))
     else:
         weights = multiply_weights(left[WEIGHT], right[WEIGHT])
-    pairs = joined.results(left, right)
+    try:
+        pairs = joined.results(left, right)
+    except Exception:
+        if once:
+            raise
+        rows, sums = _net_pairs(left, right, weights)
+        left, right, weights = take_rows(left, rows), take_rows(right, rows), to_arrow(sums)
+        pairs = joined.results(left, right)
     for name in keys:
         pairs = pairs.append_column(left.schema.field(name), left[name])
     return pairs.append_column(WEIGHT_FIELD, weights)
+
+
+def _net_pairs(left: pa.Table, right: pa.Table, weights: pa.ChunkedArray) -> tuple[Indices, Indices]:
+    """Returns one of each group of equal pairs whose weights do not cancel out, and the sums of their weights."""
+    columns = [table[name] for table in (left, right) for name in table.column_names if name != WEIGHT]
+    order, firsts = group_equal_rows(pa.table(columns, list(map(str, range(len(columns))))))
+    sums = sum_ranges(weights.to_numpy()[order], firsts)
+    there = np.flatnonzero(sums)
+    return order[firsts[there]], sums[there]
 
 
 def _gather(rows: list[tuple[Run, Indices]], names: tuple[str, ...]) -> pa.Table:
