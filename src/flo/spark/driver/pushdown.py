@@ -154,11 +154,9 @@ def passes_unchanged(kind: pa.DataType) -> bool:
 
 def with_decimals(frame: DataFrame, schema: pa.Schema) -> DataFrame:
     """The frame with the decimals of a schema, which has room for them: Spark gives a product more digits."""
-    for field in schema:
-        if pa.types.is_decimal(field.type):
-            exact = sf.col(field.name).cast(f"decimal({field.type.precision}, {field.type.scale})")
-            frame = frame.withColumn(field.name, exact)
-    return frame
+    decimals = {field.name: field.type for field in schema if pa.types.is_decimal(field.type)}
+    exact = {name: sf.col(name).cast(f"decimal({of.precision}, {of.scale})") for name, of in decimals.items()}
+    return frame.withColumns(exact) if exact else frame
 
 
 def _has_plain_divisors(column: tuple[str, nw.Expr | ColumnFunction]) -> bool:
