@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +22,11 @@ from rich.table import Table
 
 import flo
 from benchmarks.spark_data import write_in_turn
+from benchmarks.workers import Sale, Shop
 from flo.shards.plan import planning
 from flo.spark.session import embedded
 
 ROWS, BATCHES, SETTLED, SHOPS, CITIES, SHARDS = 2_000_000, 16, 8, 20_000, 500, 4
-
-
-@dataclass(frozen=True)
-class Sale:
-    id: int
-    shop: int
-    price: int
-
-
-@dataclass(frozen=True)
-class Shop:
-    shop: int
-    city: int
 
 
 def sums() -> flo.Flow:

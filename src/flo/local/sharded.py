@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 
 from flo.core.collection import End, Value
-from flo.core.errors import FloError
 from flo.core.operator import Deltas, Values
 from flo.core.stream_type import StreamType
 from flo.local.executors import Executor, Tasks, Workers
@@ -27,7 +26,7 @@ from flo.program.dag import Dag
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages
 from flo.shards.plan.stages import ONE, POSITION, Delivery, Plan
-from flo.shards.tasks.blobs import REPORT, Blob, unpickle
+from flo.shards.tasks.blobs import REPORT, Blob, raise_reported, unpickle
 from flo.shards.tasks.context import LoadedCode
 from flo.shards.tasks.figures import INPUTS
 from flo.shards.tasks.hot_keys import hot_in
@@ -151,11 +150,7 @@ class ShardedLoop(StatefulLoop[ShardedMoment]):
     def _raise_errors(self, blobs: list[Blob]) -> list[Any]:
         """The reports among blobs. Raises the error that one of them holds."""
         reported = self.executor.read(blob for blob in blobs if blob.delivery == REPORT)
-        reports = [unpickle(blob.data) for blob in reported]
-        for each in reports:
-            if isinstance(each, FloError):
-                raise each
-        return reports
+        return raise_reported([unpickle(blob.data) for blob in reported])
 
     def snapshot(self) -> ShardedMoment:
         return ShardedMoment(self.version, dict(self._waiting), self.counts, self._finished, self.outputs, self.ended)

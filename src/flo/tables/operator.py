@@ -193,9 +193,9 @@ class OnTables(Operator, Generic[Op]):
     """How all of its state is cut, where all parts are cut alike."""
     rows_wait: ClassVar[bool] = False
     """Whether rows wait at an input until another one ends. They are cut by the whole row, which must be the key."""
-    spread_sides: ClassVar[tuple[int, ...]] = ()
-    """The inputs that it is linear in: rows of a key may be in any shard, if those of the other input are in all. It
-    takes such rows with a column `COPY`, and keeps them apart."""
+    spreads_hot_keys: ClassVar[bool] = False
+    """Whether it is linear in both inputs: the rows of a key on one side may be in any shard, if all shards have those
+    of the other side. It takes rows that are copies with a column `COPY`, and keeps them apart."""
     cancels: ClassVar[bool] = False
     """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
     when it is emitted: unconsolidated deltas would multiply from one join to the next."""

@@ -376,7 +376,7 @@ class _Planner:
         spreading: dict[int, str] = {}
         for level, vertex in self.vertices:
             operator, inputs = vertex.operator, set(vertex.inputs)
-            if not (SPREAD_HOT_KEYS and isinstance(operator, OnTables) and operator.spread_sides) or operator.keys:
+            if not (SPREAD_HOT_KEYS and isinstance(operator, OnTables) and operator.spreads_hot_keys) or operator.keys:
                 continue
             if len(inputs) < 2 or not all(reads_alone(each) and may_spread(delivered[each]) for each in inputs):
                 continue

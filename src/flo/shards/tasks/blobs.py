@@ -29,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.core.errors import FloError
 from flo.tables.values import WEIGHT
 
 MOST_BYTES = 1 << 25
@@ -194,6 +195,14 @@ def split_table(table: pa.Table) -> Iterator[pa.Table]:
     rows = -(-table.num_rows // count)
     for start in range(0, table.num_rows, max(1, rows)):
         yield table.slice(start, rows)
+
+
+def raise_reported(reports: list[Any]) -> list[Any]:
+    """The reports of tasks. Raises the error that one of them holds."""
+    for each in reports:
+        if isinstance(each, FloError):
+            raise each
+    return reports
 
 
 def report_blob(shard: int, origin: int, report: Any) -> Blob:

@@ -7,7 +7,7 @@
     shop 7 in shops        a copy            the row           a copy
 
 Each order meets its shop once, wherever it is, so the results add up to the same join. This needs a join that is linear
-in the spread side (`OnTables.spread_sides`), and nothing behind it in its stage that reads the rows of a key together.
+in both sides (`OnTables.spreads_hot_keys`), and nothing behind it in its stage that reads the rows of a key together.
 
 1. The tasks that send rows of a join look at a sample of their keys (`find_hot`), and report those that are hot.
 2. The commit of the micro-batch has them, with the states (`StateVersions.new_hot`).

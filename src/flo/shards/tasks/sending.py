@@ -118,11 +118,10 @@ class Sender:
         """The rows and their shards, where those of hot keys are in other shards, or also copied to them."""
         by, hot = delivery.by, self.hot.get(delivery.join)
         assert by is not None
-        if delivery.place in by.spread_sides and (hot is None or hot.side == delivery.place):
-            numbers_of_hot = find_hot(numbers, self.shards)
-            if numbers_of_hot:
-                found = HotKeys(delivery.place, tuple(numbers_of_hot))
-                self.found = merge_hot(self.found, {delivery.join: found})
+        if hot is None or hot.side == delivery.place:
+            found = find_hot(numbers, self.shards)
+            if found:
+                self.found = merge_hot(self.found, {delivery.join: HotKeys(delivery.place, tuple(found))})
         if hot is None or not has_any(is_hot := hot.select(numbers)):
             return table, shards
         rows: Indices = is_hot.nonzero()[0]

@@ -117,11 +117,10 @@ def bind_input(
     beside = [each for each in (position, WEIGHTS, partition, MALFORMED) if each is not None and each in frame.columns]
     names = [each for each in given_schema(of.element).names if each in frame.columns]
     frame = frame.select(*(sf.col(quoted(each)) for each in dict.fromkeys([*(names or frame.columns), *beside])))
-    if partitioned or native is None or MALFORMED in beside or not _has_row_types(frame, of):
+    written = native is not None and native.written and not beside
+    runs_some = native is not None and (native.operators or written)
+    if partitioned or native is None or not runs_some or MALFORMED in beside or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position, apart)
-    written = native.written and not beside
-    if not native.operators and not written:
-        return BoundInput(frame, entry, position)
     frame = _with_checks(name, frame, of)
     if position is not None:  # a map may replace the column
         beside[0] = f"{position} as it came"

@@ -19,12 +19,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
-from flo.core.errors import EngineError, FloError
+from flo.core.errors import EngineError
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import holds_segment
 from flo.shards.plan.stages import Native, Plan, Stage
-from flo.shards.tasks.blobs import REPORT, SCHEMA, read_blobs, unpickle
+from flo.shards.tasks.blobs import REPORT, SCHEMA, raise_reported, read_blobs, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.hot_keys import hot_in
 from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask
@@ -317,14 +317,6 @@ class SparkMicroBatches(MicroBatches):
                 if observed.contains(counter_name(name)):
                     counts[name] = observed.apply(counter_name(name)).getLong(0)
         return counts
-
-
-def raise_reported(reports: list[Any]) -> list[Any]:
-    """The reports of tasks. Raises the error that one of them holds."""
-    for each in reports:
-        if isinstance(each, FloError):
-            raise each
-    return reports
 
 
 def has_own_thread() -> bool:

@@ -184,7 +184,7 @@ class JoinTables(Paired[Join | BagJoin]):
     ended_side: int | None = kept(None, Cut.SAME)
 
     name = "join_tables"
-    spread_sides = (0, 1)
+    spreads_hot_keys = True
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if COPY in left.column_names or COPY in right.column_names:

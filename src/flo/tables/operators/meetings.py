@@ -175,7 +175,7 @@ def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = (
     try:
         pairs = joined.results(left, right)
     except Exception:
-        if once:
+        if once or not (any(joined.needed) or keys):
             raise
         rows, sums = _net_pairs(left, right, weights)
         left, right, weights = take_rows(left, rows), take_rows(right, rows), to_arrow(sums)
