@@ -25,9 +25,10 @@ from rich.console import Console
 from rich.table import Table
 
 import flo
-from flo.local.executors import ForkedWorker, Workers
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop
+from flo.local.worker import ForkedWorker
+from flo.local.workers import Workers
 
 KEYS = 20_000
 

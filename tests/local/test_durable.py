@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.local.executors import Workers
+from flo.local.workers import Workers
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.sinks.sinks import Changes, Sink
 from flo.shards.sinks.upserts import Upsert

@@ -18,10 +18,11 @@ import narwhals as nw
 import pytest
 
 import flo
-from flo.local.executors import FEW_ROWS, WorkerLost, Workers
 from flo.local.here import OnHere
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop
+from flo.local.worker import WorkerLost
+from flo.local.workers import FEW_ROWS, Workers
 from flo.shards.tasks import sending
 from tests.engines.engine import comparable
 from tests.quick import times

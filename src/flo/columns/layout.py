@@ -78,6 +78,11 @@ class Layout:
         return all(cell.hashable for cell in self.cells) and getattr(plain, "__hash__", 1) is not None
 
     @cached_property
+    def has_fields(self) -> bool:
+        """Whether an element is a row: a named tuple or a dataclass, not a plain value or tuple."""
+        return bool(fields_of(self.element))
+
+    @cached_property
     def form(self) -> Any:
         """How Python sees an element: as a `value`, as a tuple, or as a class that only equals itself."""
         fields = fields_of(self.element)

@@ -50,7 +50,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from flo.core.errors import is_of_python, is_users
-from flo.core.labels import Uses, label, source_of
+from flo.core.labels import Uses, label, source_of, uses_of
 from flo.core.tracebacks import PACKAGE
 
 SOURCE, BYTECODE = "source", "bytecode"
@@ -199,7 +199,7 @@ class _Code:
             if id(each) in self.functions or not (each is self.function or self._is_own(each)):
                 continue
             self.functions[id(each)] = each
-            self.uses.add(each.__code__)
+            self.uses.add(uses_of(each.__code__))
             for value in (*_captured_by(each).values(), *_globals_of(each).values()):
                 self._add_classes_of(value)
                 waiting += _functions_in(value)
@@ -361,9 +361,8 @@ def _captured_by(function: FunctionType) -> dict[str, Any]:
 
 def _globals_of(function: FunctionType) -> dict[str, Any]:
     """Return the values that a function reads from its module, and from modules of the same program."""
-    uses, values = Uses(), {}
-    uses.add(function.__code__)
-    for name, attributes in uses.globals.items():
+    values = {}
+    for name, attributes in uses_of(function.__code__).globals.items():
         if name not in function.__globals__:  # built in, or not assigned yet
             continue
         value = function.__globals__[name]

@@ -114,22 +114,33 @@ class Uses:
     changes: bool = False
     """Whether the code may change an object that it has not made itself."""
 
-    def add(self, code: CodeType) -> None:
-        tree = source_of(code)
-        self.changes |= _may_change(code) if tree is None else _changes_others(tree)
-        for each in codes_in(code):
+    def add(self, other: Uses) -> None:
+        for name, attributes in other.globals.items():
+            self.globals[name] = self.globals.get(name, set()) | attributes
+        self.attributes |= other.attributes
+        self.assigned |= other.assigned
+        self.changes |= other.changes
+
+
+@cache
+def uses_of(code: CodeType) -> Uses:
+    """Return the names that a function uses, with those of the functions within it."""
+    tree, uses = source_of(code), Uses()
+    uses.changes = _may_change(code) if tree is None else _changes_others(tree)
+    for each in codes_in(code):
+        last = None
+        for step in dis.get_instructions(each):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                last = uses.globals.setdefault(str(step.argval), set())
+                continue
+            if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                uses.attributes.add(str(step.argval))
+                if last is not None:
+                    last.add(str(step.argval))
+            elif step.opname in _ASSIGNS:
+                uses.assigned.add(str(step.argval))
             last = None
-            for step in dis.get_instructions(each):
-                if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                    last = self.globals.setdefault(str(step.argval), set())
-                    continue
-                if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                    self.attributes.add(str(step.argval))
-                    if last is not None:
-                        last.add(str(step.argval))
-                elif step.opname in _ASSIGNS:
-                    self.assigned.add(str(step.argval))
-                last = None
+    return uses
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

@@ -17,8 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flo.local.executors import Executor, InProcess, Tasks, WorkerLost, Workers
+from flo.local.executors import Executor, InProcess, Tasks
 from flo.local.sharded import ShardedLoop, ShardedMoment
+from flo.local.worker import WorkerLost
+from flo.local.workers import Workers
 from flo.program.dag import Dag
 from flo.shards.checkpoint.commits import committed_versions, read_commit
 from flo.shards.checkpoint.lease import Lease

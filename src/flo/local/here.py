@@ -14,11 +14,11 @@ from flo.core.explained_calls import explain_methods
 from flo.core.stream_type import StreamType
 from flo.local.durable import DurableLoop
 from flo.local.evolution import find_evolution
-from flo.local.executors import MOST_WORKERS
 from flo.local.fill_run import Change, OnChange
 from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult
+from flo.local.workers import MOST_WORKERS
 from flo.program.retractions import causes_of_pushes
 from flo.shards.checkpoint.going_back import go_back
 from flo.shards.checkpoint.lease import Lease

@@ -21,7 +21,8 @@ import pyarrow as pa
 from flo.core.collection import End, Value
 from flo.core.operator import Deltas, Values
 from flo.core.stream_type import StreamType
-from flo.local.executors import Executor, Tasks, Workers
+from flo.local.executors import Executor, Tasks
+from flo.local.workers import Workers
 from flo.program.dag import Dag
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import plan_stages

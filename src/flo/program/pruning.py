@@ -32,7 +32,6 @@ from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
 from flo.core.operator import Operator
 from flo.program.dag import Dag, Stream, Vertex
-from flo.values.element_value import ElementCollection
 from flo.values.operators.elementwise import Map
 from flo.values.weighted import ZSet
 
@@ -89,8 +88,8 @@ def _calls(f: Any) -> bool:
 
 def _is_rows(stream: Stream) -> bool:
     of = stream.type.collection
-    layout = Layout.of(of.element) if isinstance(of, ElementCollection) else None
-    return isinstance(of, ZSet) and layout is not None and bool(fields_of(of.element))
+    layout = Layout.of(of.element) if isinstance(of, ZSet) else None
+    return layout is not None and layout.has_fields
 
 
 def _narrowed(f: Expression, wanted: Needed) -> Expression:
