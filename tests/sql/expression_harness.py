@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from flo.columns.evaluation import InputRows
 from flo.shards.tasks.context import Code
 from flo.sql import plan
-from flo.sql.catalyst import UnsupportedQueryError, items_of, stand_in
+from flo.sql.catalyst import UnsupportedQueryError, stand_in
+from flo.sql.java import items_of
 from flo.sql.nodes import Node, SqlError, evaluate
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import planning_session

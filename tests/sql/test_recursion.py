@@ -295,7 +295,7 @@ def test_only_the_union_of_a_recursion_is_a_set(spark: Any) -> None:
         DISTINCT SELECT dst FROM `r` JOIN hops ON x = src),
         s AS (SELECT 1 AS n UNION ALL (SELECT n FROM s UNION SELECT 2))
         SELECT * FROM r"""
-    other, marks = with_union_all(spark, text)
+    other, marks = with_union_all(text)
     assert len(marks) == 1
     assert other.count("\n") == text.count("\n")
     assert f"r (x) MAX RECURSION LEVEL {marks[0]} AS (SELECT src FROM plain UNION ALL" in other

@@ -24,8 +24,9 @@ from flo.spark.driver.query import Query
 from flo.spark.driver.session_checks import connect_error, is_connect
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
-from flo.sql.catalyst import UnsupportedQueryError, expect_columns, items_of, leaves_of, number_of, quoted, stand_in
+from flo.sql.catalyst import UnsupportedQueryError, expect_columns, leaves_of, number_of, quoted, stand_in
 from flo.sql.compiler import Compiler
+from flo.sql.java import items_of
 from flo.sql.mutual_recursion import Cycle, located, order_views, read_names
 from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, SegmentStep, describe_steps, shown_steps
 from flo.sql.nodes import column

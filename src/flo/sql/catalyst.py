@@ -22,7 +22,8 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import MONTHS, UNICODE, Java, Months, Node, column, is_opaque, literal
+from flo.sql.java import EXPRESSIONS, Java, is_instance, items_of, java_package
+from flo.sql.nodes import MONTHS, UNICODE, Months, Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
 
 if TYPE_CHECKING:
@@ -91,19 +92,14 @@ def number_of(frame: DataFrame) -> int:
     return int(leaf.rdd().id())
 
 
-def items_of(scala: Java) -> list[Java]:
-    return [scala.apply(place) for place in range(scala.size())]
-
-
 def leaves_of(node: Java) -> list[Java]:
     below = items_of(node.children())
     return [leaf for each in below for leaf in leaves_of(each)] if below else [node]
 
 
-def tokens_of(spark: SparkSession, text: str) -> Iterator[Java]:
+def tokens_of(text: str) -> Iterator[Java]:
     """Yield the tokens of a text in SQL, without blanks and comments."""
-    jvm: Java = spark._jvm
-    antlr, parser = jvm.org.antlr.v4.runtime, jvm.org.apache.spark.sql.catalyst.parser
+    antlr, parser = java_package("org.antlr.v4.runtime"), java_package("org.apache.spark.sql.catalyst.parser")
     lexer = parser.SqlBaseLexer(parser.UpperCaseCharStream(antlr.CharStreams.fromString(text)))
     lexer.removeErrorListeners()
     while (token := lexer.nextToken()).getType() != EOF:
@@ -327,10 +323,7 @@ def _only_where(condition: Node, argument: Node, aggregate: Java) -> Node:
         return argument
     if argument.name == "SortOrder":
         return replace(argument, children=tuple(_only_where(condition, each, aggregate) for each in argument.children))
-    from pyspark import SparkContext
-
-    jvm: Java = SparkContext._jvm
-    expressions, given = jvm.org.apache.spark.sql.catalyst.expressions, argument.catalyst
+    expressions, given = java_package(EXPRESSIONS), argument.catalyst
     chosen = expressions.If(aggregate.filter().get(), given, expressions.Literal(None, given.dataType()))
     return Node("If", argument.type, True, (condition, argument, literal(None, argument.type)), (), chosen)
 
@@ -344,15 +337,14 @@ def _parameters(given: Java) -> Iterator[Parameter]:
 
 def _has_expressions(item: Java) -> bool:
     """Return whether it is an operand, or several."""
-    from py4j.java_gateway import JavaObject, is_instance_of  # type: ignore[import-untyped]
-    from pyspark import SparkContext
+    from py4j.java_gateway import JavaObject  # type: ignore[import-untyped]
 
     if not isinstance(item, JavaObject):
         return False
     name = item.getClass().getName()
     if name.startswith(("scala.Some", "scala.collection.immutable.")):
         return bool(item.nonEmpty()) and _has_expressions(item.iterator().next())
-    return bool(is_instance_of(SparkContext._gateway, item, EXPRESSION))
+    return is_instance(item, EXPRESSION)
 
 
 def _texts(item: Java) -> tuple[str, str]:
@@ -396,8 +388,7 @@ def unicode_of(spark: SparkSession) -> int | None:
     """Return the version of Unicode that upper and lower case follow: that of ICU. None if they follow Java."""
     if spark.conf.get("spark.sql.icu.caseMappings.enabled", "true") != "true":
         return None
-    jvm: Java = spark._jvm
-    return int(jvm.com.ibm.icu.lang.UCharacter.getUnicodeVersion().getMajor())
+    return int(java_package("com.ibm.icu.lang").UCharacter.getUnicodeVersion().getMajor())
 
 
 def plain_value(value: Java, jvm_type: Java) -> Any:

@@ -26,9 +26,10 @@ from flo.api.fixpoint_verbs import build_fixpoint
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError, TypeMismatch
 from flo.sql import plan
-from flo.sql.catalyst import UnsupportedQueryError, items_of, stand_in
+from flo.sql.catalyst import UnsupportedQueryError, stand_in
+from flo.sql.java import Java, items_of
 from flo.sql.native import Catalyst
-from flo.sql.nodes import Java, Node
+from flo.sql.nodes import Node
 from flo.sql.plan import Named, Order, Relation
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import expect_result_names, planned

@@ -24,8 +24,9 @@ from flo.columns.layout import Layout
 from flo.columns.projection import Flattening
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
-from flo.sql.catalyst import expect_columns, items_of, without_addresses
-from flo.sql.nodes import MONTHS, Java, Node, SqlError, column, is_opaque
+from flo.sql.catalyst import expect_columns, without_addresses
+from flo.sql.java import EXPRESSIONS, Java, items_of, java_package, scala_object
+from flo.sql.nodes import MONTHS, Node, SqlError, column, is_opaque
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -160,20 +161,18 @@ class Catalyst:
     """What is needed of Catalyst to build plans."""
 
     def __init__(self, spark: SparkSession) -> None:
-        jvm: Java = spark._jvm
-        self.jvm = jvm
         self.spark = spark
-        self.expressions = jvm.org.apache.spark.sql.catalyst.expressions
-        self.logical = jvm.org.apache.spark.sql.catalyst.plans.logical
-        self.none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
-        self.nil = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
-        self._numbers = getattr(getattr(self.expressions, "NamedExpression$"), "MODULE$")
+        self.expressions = java_package(EXPRESSIONS)
+        self.logical = java_package("org.apache.spark.sql.catalyst.plans.logical")
+        self.none = scala_object(java_package("scala"), "None")
+        self.nil = scala_object(java_package("scala.collection.immutable"), "Nil")
+        self._numbers = scala_object(self.expressions, "NamedExpression")
 
     def list(self, items: list[Java]) -> Java:
-        java_list = self.jvm.java.util.ArrayList()
+        java_list = java_package("java.util").ArrayList()
         for item in items:
             java_list.add(item)
-        return self.jvm.org.apache.spark.api.python.PythonUtils.toSeq(java_list).toList()
+        return java_package("org.apache.spark.api.python").PythonUtils.toSeq(java_list).toList()
 
     def alias(self, given: Java, like: Java) -> Java:
         """Return a column with the name and number of another."""
@@ -184,8 +183,8 @@ class Catalyst:
 
     def items(self, generator: Java, names: tuple[str, ...], outer: bool) -> tuple[Java, ...]:
         """Return new columns for the items of a generator."""
-        types = self.jvm.org.apache.spark.sql.types
-        make, nothing = self.expressions.AttributeReference, types.Metadata.empty()
+        nothing = java_package("org.apache.spark.sql.types").Metadata.empty()
+        make = self.expressions.AttributeReference
         fields = zip(names, generator.elementSchema().fields(), strict=True)
         return tuple(
             make(name, each.dataType(), outer or each.nullable(), nothing, self._numbers.newExprId(), self.nil)
@@ -203,7 +202,7 @@ class Catalyst:
         """Return a constant of Flo's."""
         value = node.option("value")
         if value is not None:
-            return getattr(getattr(self.expressions, "Literal$"), "MODULE$").apply(value)
+            return scala_object(self.expressions, "Literal").apply(value)
         (field,) = spark_schema(pa.schema([("null", node.type)])).fields
         return self.expressions.Literal(None, self.spark._jsparkSession.parseDataType(field.dataType.json()))
 
@@ -211,7 +210,7 @@ class Catalyst:
         return self.expressions.Alias(given, name, number, self.nil, self.none, self.nil)
 
     def frame(self, spark: SparkSession, plan: Java) -> Java:
-        dataset = getattr(getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
+        dataset = scala_object(java_package("org.apache.spark.sql.classic"), "Dataset")
         return dataset.ofRows(spark._jsparkSession, plan)
 
 

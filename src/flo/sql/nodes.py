@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,13 +18,12 @@ from flo.columns.evaluation import ColumnFunction, InputRows
 from flo.columns.node_functions import broadcast
 from flo.columns.nodes import NodeValue
 from flo.core.errors import ElementError
+from flo.sql.java import Java
 from flo.sql.registry import Data, Function, functions
 from flo.sql.sql_text import sql_text
 
 UNICODE = "unicode"
 """The option with the version of Unicode that Spark knows. It is not shown: a query is the same with a newer Spark."""
-Java: TypeAlias = Any
-"""An object of the JVM. py4j gives it no type."""
 TOTAL = frozenset(
     {
         *("AttributeReference", "Literal", "And", "Or", "Not", "If", "CaseWhen", "Coalesce", "In", "InSet"),

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from flo.sql import plan
-from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value, unicode_of
-from flo.sql.nodes import Java, Node, column
+from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, plain_value, unicode_of
+from flo.sql.java import Java, items_of
+from flo.sql.nodes import Node, column
 from flo.sql.plan import Named, Relation
 from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
 

@@ -17,11 +17,11 @@ from flo.api.arguments import expect_zset
 from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
 from flo.core.errors import FloError, NameTakenError, TypeMismatch, brief
-from flo.sql.catalyst import EXCLUDED, RULES, items_of, quoted, stand_in
+from flo.sql.catalyst import EXCLUDED, RULES, quoted, stand_in
 from flo.sql.compiler import Compiler
 from flo.sql.error_log import hide_own_errors
+from flo.sql.java import Java, is_instance, items_of
 from flo.sql.native import Catalyst
-from flo.sql.nodes import Java
 from flo.sql.plan import scans
 from flo.sql.plan_reader import read_frame
 from flo.sql.rejections import expect_no_special_times
@@ -124,7 +124,7 @@ def planning_session(active: SparkSession | None = None) -> Iterator[SparkSessio
 
 def planned(spark: SparkSession, text: str) -> DataFrame:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
-    expect_no_special_times(spark, text)
+    expect_no_special_times(text)
     with _query_errors(text):
         _expect_query(spark, text)
         return optimised(_analysed(spark, text))
@@ -139,7 +139,7 @@ def _analysed(spark: SparkSession, text: str) -> DataFrame:
     except AnalysisException as error:
         if error.getCondition() != REJECTED:
             raise
-        other, marks = with_union_all(spark, text)
+        other, marks = with_union_all(text)
         frame = spark.sql(other) if marks else None
         if frame is None or marks_in(frame._jdf.queryExecution().analyzed().toString()) != set(marks):
             raise
@@ -173,12 +173,10 @@ def _query_errors(text: str) -> Iterator[None]:
 
 def _expect_query(spark: SparkSession, text: str) -> None:
     """Raise if a text is a command, which would be executed at once."""
-    from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
-
     parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
     below = items_of(parsed.children()) if parsed.nodeName() == "UnresolvedWith" else []
     for node in (parsed, *below):
-        is_command = any(is_instance_of(spark.sparkContext._gateway, node, LOGICAL + each) for each in COMMANDS)
+        is_command = any(is_instance(node, LOGICAL + each) for each in COMMANDS)
         if is_command or IMMEDIATE in node.nodeName():
             raise QueryError(
                 "`sql` must get a query; got a command",

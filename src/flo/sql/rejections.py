@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from flo.sql.catalyst import UnsupportedQueryError, items_of, tokens_of
-from flo.sql.nodes import Java
+from flo.sql.catalyst import UnsupportedQueryError, tokens_of
+from flo.sql.java import Java, items_of, java_package, scala_object
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 Rewrite = tuple[str, str]
 PASS_THE_TIME: Rewrite = ("flow.sql(…, clock=clock)", "pass the time as an input, and join with it")
@@ -115,11 +115,11 @@ def expect_maintainable(analysed: Java) -> None:
 _WRITTEN = {"First": "first", "Last": "last"}
 
 
-def expect_no_special_times(spark: SparkSession, text: str) -> None:
+def expect_no_special_times(text: str) -> None:
     """Raise if a query has a constant such as `DATE 'today'`, which is read as the time when it is planned."""
     if not _SPECIAL.search(text):
         return  # tokens take their time
-    for kind, value in pairwise(token.getText() for token in tokens_of(spark, text)):
+    for kind, value in pairwise(token.getText() for token in tokens_of(text)):
         special = _SPECIAL.match(value)
         if special and kind.upper() in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"):
             raise _clock_error("Literal", f"{kind.upper()} '{special[1]}'")
@@ -139,11 +139,9 @@ def _expect_no_clock_as_text(plan: Java) -> None:
     """Raise if the optimiser reads a text as the time when the query is planned, such as `to_date('today')`.
 
     Its own rule is tried: it replaces such texts, computed or not, by constants. `epoch` is always the same."""
-    from pyspark import SparkContext
-
-    rules = SparkContext._jvm.org.apache.spark.sql.catalyst.optimizer  # type: ignore[union-attr]
-    before = getattr(getattr(rules, "ReplaceExpressions$"), "MODULE$").apply(plan)
-    after = getattr(getattr(rules, "SpecialDatetimeValues$"), "MODULE$").apply(before)
+    rules = java_package("org.apache.spark.sql.catalyst.optimizer")
+    before = scala_object(rules, "ReplaceExpressions").apply(plan)
+    after = scala_object(rules, "SpecialDatetimeValues").apply(before)
     if after.fastEquals(before):
         return
     for kind, value in (_times(after) - _times(before)).elements():

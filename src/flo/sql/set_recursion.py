@@ -18,7 +18,7 @@ from flo.sql.catalyst import tokens_of
 from flo.sql.plan_reader import SETS
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 REJECTED = "UNION_NOT_SUPPORTED_IN_RECURSIVE_CTE"
 """Spark's name of the error."""
@@ -34,9 +34,9 @@ class _Word(NamedTuple):
     depth: int
 
 
-def with_union_all(spark: SparkSession, text: str) -> tuple[str, tuple[int, ...]]:
+def with_union_all(text: str) -> tuple[str, tuple[int, ...]]:
     """Return a query with UNION ALL instead of UNION in recursions, and the levels that mark them."""
-    words = list(_words(spark, text))
+    words = list(_words(text))
     edits: list[tuple[int, int, str]] = []
     marks: list[int] = []
     for place, word in enumerate(words):
@@ -59,9 +59,9 @@ def marks_in(plan: str) -> set[int]:
     return {int(number) for number in numbers if int(number) >= SETS}
 
 
-def _words(spark: SparkSession, text: str) -> Iterator[_Word]:
+def _words(text: str) -> Iterator[_Word]:
     depth = 0
-    for token in tokens_of(spark, text):
+    for token in tokens_of(text):
         word = token.getText()
         depth -= word == ")"
         yield _Word(word.upper(), token.getStartIndex(), token.getStopIndex() + 1, depth)

@@ -11,8 +11,8 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch
-from flo.sql.catalyst import items_of, quoted, tokens_of
-from flo.sql.nodes import Java
+from flo.sql.catalyst import quoted, tokens_of
+from flo.sql.java import Java, items_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ def read_statements(spark: SparkSession, file: str) -> list[ViewStatement]:
     with open(file, encoding="utf-8") as source:
         text = source.read()
     views: list[ViewStatement] = []
-    for start, end, line in _split(spark, text):
+    for start, end, line in _split(text):
         statement = _read(spark, _blank(text[:start]) + text[start:end], Origin(file, line))
         first = next((each for each in views if each.name.lower() == statement.name.lower()), None)
         if first is not None:
@@ -57,10 +57,10 @@ def read_statements(spark: SparkSession, file: str) -> list[ViewStatement]:
     return views
 
 
-def _split(spark: SparkSession, text: str) -> Iterator[tuple[int, int, int]]:
+def _split(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield where each statement starts and ends, and its line. Comments and texts may have semicolons."""
     start: tuple[int, int] | None = None
-    for token in tokens_of(spark, text):
+    for token in tokens_of(text):
         if token.getText() == END:
             if start is not None:
                 yield (start[0], token.getStartIndex(), start[1])
@@ -113,7 +113,7 @@ def _parsed(spark: SparkSession, text: str, where: Origin) -> Java:
     from pyspark.errors import ParseException
 
     parse, failed = spark._jsparkSession.sessionState().sqlParser().parsePlan, None
-    for each in (text, _plain_view(spark, text)):
+    for each in (text, _plain_view(text)):
         try:
             if each is not None:
                 return parse(each)
@@ -123,10 +123,10 @@ def _parsed(spark: SparkSession, text: str, where: Origin) -> Java:
     raise StatementError(f"Spark cannot parse the statement: {first}", where=_line(failed, where))
 
 
-def _plain_view(spark: SparkSession, text: str) -> str | None:
+def _plain_view(text: str) -> str | None:
     """Return the statement of a materialized view as one of a plain view, every word in its place; None if it is
     another statement."""
-    tokens = list(islice(tokens_of(spark, text), 5))
+    tokens = list(islice(tokens_of(text), 5))
     words = [token.getText().upper() for token in tokens]
     if words[:1] != ["CREATE"] or ("MATERIALIZED", "VIEW") not in pairwise(words):
         return None

@@ -16,7 +16,8 @@ from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import MONTHS, ZERO, Java, Months, Node, cast, is_null, literal
+from flo.sql.java import EXPRESSIONS, java_package, scala_object
+from flo.sql.nodes import MONTHS, ZERO, Months, Node, cast, is_null, literal
 from flo.sql.row_streams import RowStream, joined
 from flo.values.operators.over import FrameBound
 
@@ -210,17 +211,15 @@ def _sum(by: Node, offset: Any, zone: str) -> Node:
         if of_dates:
             return Node("DateAdd", by.type, by.nullable, (by, literal(offset, pa.int32())))
         return Node("Add", by.type, by.nullable, (by, literal(offset, by.type)), (("mode", "ANSI"),))
-    from pyspark import SparkContext
-
-    jvm: Java = SparkContext._jvm
-    expressions, times = jvm.org.apache.spark.sql.catalyst.expressions, jvm.java.time
+    expressions, times = java_package(EXPRESSIONS), java_package("java.time")
     if isinstance(offset, Months):
         kind, span, word = MONTHS, times.Period.ofMonths(offset.months), "YMInterval"
     else:
         micros = offset // datetime.timedelta(microseconds=1)
-        kind, span, word = pa.duration("us"), times.Duration.of(micros, times.temporal.ChronoUnit.MICROS), "Interval"
-    constant = getattr(getattr(expressions, "Literal$"), "MODULE$").apply(span)
-    name, zones = (f"DateAdd{word}", ()) if of_dates else (f"TimestampAdd{word}", (jvm.scala.Some(zone),))
+        micro = java_package("java.time.temporal").ChronoUnit.MICROS
+        kind, span, word = pa.duration("us"), times.Duration.of(micros, micro), "Interval"
+    constant = scala_object(expressions, "Literal").apply(span)
+    name, zones = (f"DateAdd{word}", ()) if of_dates else (f"TimestampAdd{word}", (java_package("scala").Some(zone),))
     step = replace(literal(offset, kind), catalyst=constant)
     catalyst = getattr(expressions, name)(constant, constant, *zones)  # its operands are replaced by those of the node
     return Node(name, by.type, by.nullable, (by, step), (("zone", zone),), catalyst)
