@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import flo
+from tests.quick import times
 
 
 def doubled(x: int) -> int:
@@ -71,7 +72,7 @@ def test_every_checkpoint_of_a_driven_nest_can_be_restored() -> None:
     numbers = flow.input("numbers", flo.Sequence[int])
     rounds = numbers.batch(2).nest(lambda r: (r.count(), r.sum()))
     flow.output("once", nodes.nest_once(rounds))
-    for seed in range(10):
+    for seed in range(times(10)):
         loop = flow.loop(seed=seed)
         loop.push(nodes={1}, numbers=[1, 2, 3, 4])
         loop.end("nodes")
