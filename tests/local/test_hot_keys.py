@@ -91,7 +91,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_rows_of_a_hot_key_are_in_all_shards(workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on = cities().on(flo.here, workers=workers)
     with on.start(checkpoint=tmp_path / "spread", shards=4) as query:
@@ -113,7 +113,8 @@ def test_rows_of_a_hot_key_are_in_all_shards(workers: int, tmp_path: Path, monke
 
 
 @pytest.mark.usefixtures("few")
-@pytest.mark.parametrize("restart", ["the same", "other shards", "a new view", "a sum by the hot key"])
+@pytest.mark.every(test=2)
+@pytest.mark.parametrize("restart", ["other shards", "the same", "a sum by the hot key", "a new view"])
 def test_a_restart(restart: str, tmp_path: Path) -> None:
     """A sum by the key of the join needs all rows of a key in one shard."""
     behind = "shop" if restart == "a sum by the hot key" else "city"
