@@ -14,6 +14,7 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
+from flo.tables.operators import rounds
 from tests.quick import is_thorough
 from tests.recursion.graphs import Graph
 from tests.recursion.programs import ALWAYS, MOST, PROGRAMS, Rows, build, expected
@@ -61,9 +62,11 @@ def test_on_values(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", graphs(540, 12))
 @pytest.mark.every(test=3)
-def test_on_tables(seed: int, tmp_path: Path) -> None:
-    """A delta without a fixpoint changes nothing. A state that is restored goes on."""
+def test_on_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A delta without a fixpoint changes nothing. A state that is restored goes on. Few rows of a group are computed on
+    values, or not."""
     name, graph = one_program(seed), Graph(f"tables {seed}")
+    monkeypatch.setattr(rounds, "FEW", graph.rng.choice([0, rounds.FEW]))
     loop = build(name).on(flo.here).loop()
     for _ in range(8):
         delta, after = graph.draw()

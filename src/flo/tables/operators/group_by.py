@@ -205,6 +205,15 @@ class GroupByTables(OnTables[GroupBy]):
         grown = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
         return grown, (self.emitted(changed),)
 
+    def consume_all(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        """The results of groups that are complete. Nothing is kept, and there were no results before."""
+        delta, groups, sums = self.sum_rows(table)
+        traces: dict[Keeper, Traces] = {}
+        for keeper in self._keepers:
+            traces[keeper], sums_of_keeper = keeper.advance(delta, keeper.initial(), self._places)
+            sums = sums | sums_of_keeper
+        return self, (self.emitted(self._results_of(groups, State(sums, traces), delta.read)),)
+
     @cached_property
     def _latest(self) -> Latest | None:
         """The results of the groups that the delta before had: it is likely that the next has the same.
@@ -259,8 +268,12 @@ class GroupByTables(OnTables[GroupBy]):
 
     def results_of(self, groups: Run, sums: Sums) -> pa.Table:
         """The rows of these groups, given the sums of all rows that they have. Without other state than sums."""
-        columns = self._results(groups, {1: State(sums, {})}, {})
-        there = np.flatnonzero(sums[WEIGHT] > 0)
+        return self._results_of(groups, State(sums, {}), {})
+
+    def _results_of(self, groups: Run, state: State, read: dict[Any, Any]) -> pa.Table:
+        """The rows of these groups in a state."""
+        columns = self._results(groups, {1: state}, read)
+        there = np.flatnonzero(state.sums[WEIGHT] > 0)
         return self._rows(groups, columns, there, np.ones(len(there), np.int64))
 
     def _name(self, groups: Run, place: int) -> str:

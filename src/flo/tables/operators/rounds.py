@@ -27,7 +27,7 @@ got. Nothing depends on rounds in which nothing changes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -37,7 +37,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import is_row_fault
-from flo.columns.indices import Indices, Mask, Numbers, is_sorted, one_chunk, sort_indices, take_rows, to_arrow
+from flo.columns.indices import Indices, Mask, Numbers, has_any, is_sorted, one_chunk, sort_indices, take_rows, to_arrow
 from flo.core.collection import Collection
 from flo.core.errors import EngineError
 from flo.core.graph import Node
@@ -73,6 +73,8 @@ class Changes(NamedTuple):
     table: pa.Table
 
 
+FEW = 16
+"""Groups with so many rows together are computed on values."""
 MOST_RUNS = 4
 """So many runs of a push are searched one by one; more are merged."""
 
@@ -109,10 +111,28 @@ class Work:
     def __init__(self) -> None:
         self.again: dict[int, list[Numbers]] = {}
         """By round, the keys that it looks at again."""
-        self.keys: Numbers = np.zeros(0, np.uint64)
-        """The keys that it looked at last."""
-        self.held: dict[int, tuple[Run, ...]] = {}
-        """What these had then, by place of the trace."""
+        self.last = Looked(run_of(pa.schema([KEY_FIELD]).empty_table(), (KEY_NUMBER,)), 0, [])
+        """What it looked at last."""
+
+
+class Looked(NamedTuple):
+    """The groups that an operator has looked at in a round, and what it has of them, by trace."""
+
+    groups: Run
+    number: int
+    found: list[InRound]
+
+    def knows(self, groups: Run) -> Mask:
+        """Return which of these groups are among them."""
+        known = np.zeros(groups.rows, bool)
+        known[self.groups.find(groups.keys.numbers).present] = True
+        return known
+
+    def hold(self, place: int) -> list[Run]:
+        """Return the rows of a trace by key: most of the groups are looked at again in the next round."""
+        found = self.found[place]
+        held = (with_round(found.table, self.number), sort_groups(found.ahead))
+        return [_keyed(each, self.groups) for each in held if each.num_rows]
 
 
 @dataclass(frozen=True)
@@ -303,6 +323,11 @@ class GroupRounds(InRounds):
         inputs = [f"input {place}" for place in range(len(self.inputs))]
         return (*inputs, *(f"output {place}" for place in range(len(self.outputs))))
 
+    @cached_property
+    def _schemas(self) -> list[pa.Schema]:
+        """The columns of each trace that are read."""
+        return [pa.schema([*schema_of(of), ROUND_FIELD]) for of in (*self.inputs, *self.outputs)]
+
     def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
         touched = work.again.pop(number, [])
         deltas: list[Run | None] = [None] * len(traces)
@@ -315,11 +340,13 @@ class GroupRounds(InRounds):
         every = pa.table([pa.array(np.unique(np.concatenate(touched)))], schema=pa.schema([KEY_FIELD]))
         groups = run_of(every, (KEY_NUMBER,))
         keys = groups.table[KEY_NUMBER].to_numpy()
-        known = np.isin(keys, work.keys)
-        found = [
-            read_groups(of, groups, known, number, traces[place], work.held.get(place, ()), deltas[place])
-            for place, of in enumerate((*self.inputs, *self.outputs))
-        ]
+        known = work.last.knows(groups)
+        found: list[InRound] = []
+        for place, trace in enumerate(traces):
+            sources: list[tuple[Mask, Iterable[Run]]] = [(~known, trace)]
+            if has_any(known):
+                sources.append((known, [*work.last.hold(place), *filter(None, deltas[place : place + 1])]))
+            found.append(read_groups(self._schemas[place], groups, number, sources))
         results = self._results([Whole(of, groups.rows, f.table) for of, f in zip(self.inputs, found, strict=False)])
         for place, (new, old) in enumerate(zip(results, found[len(self.inputs) :], strict=True), len(self.inputs)):
             new = new.select(old.table.column_names)
@@ -332,8 +359,7 @@ class GroupRounds(InRounds):
             rows = change.drop_columns([STREAM])
             traces[place].extend(_by_key(with_round(rows, number), keys[change[STREAM].to_numpy()]))
             yield [Changes(number, rows)]
-        work.keys = keys
-        work.held = {place: each.hold(groups, number) for place, each in enumerate(found)}
+        work.last = Looked(groups, number, found)
         for each in found[: len(self.inputs)]:
             for later, numbers in each.rounds_ahead(keys):
                 work.again.setdefault(later, []).append(numbers)
@@ -345,12 +371,13 @@ class GroupRounds(InRounds):
         return np.asarray(self.keyed.key_numbers(place, table))
 
     def _results(self, wholes: list[Whole]) -> list[pa.Table]:
-        """The results for the rows of each group."""
-        if self.form is None:
+        """The results for the rows of each group. Of few rows they are computed on values, which takes fewer calls."""
+        rows = sum(each.table.num_rows for each in wholes)
+        if self.form is None or 0 < rows <= FEW:
             return [each.table for each in one_by_one(self.node.operator, tuple(wholes), self.outputs)]
         schemas = [pa.schema([NUMBER, *schema_of(of)]) for of in self.outputs]
         parts = [[schema.empty_table()] for schema in schemas]
-        if any(each.table.num_rows for each in wholes):
+        if rows:
             _, deltas = self.form.consume_all(*(each.table for each in wholes))
             for place, delta in enumerate(deltas):
                 if isinstance(delta, Rows):
@@ -372,11 +399,6 @@ class InRound(NamedTuple):
     ahead: pa.Table
     """The differences of later rounds, with the number of the group."""
 
-    def hold(self, groups: Run, number: int) -> tuple[Run, ...]:
-        """Keep it for the next round, by key: most of the groups are looked at again then."""
-        held = (with_round(self.table, number), sort_groups(self.ahead))
-        return tuple(_keyed(each, groups) for each in held if each.num_rows)
-
     def rounds_ahead(self, keys: Numbers) -> Iterator[tuple[int, Numbers]]:
         """Yield the later rounds in which groups differ, with their keys."""
         rounds, keys = rounds_of(self.ahead), keys[self.ahead[STREAM].to_numpy()]
@@ -384,32 +406,26 @@ class InRound(NamedTuple):
             yield int(each), keys[rounds == each]
 
 
-def read_groups(
-    of: Collection,
-    groups: Run,
-    known: Mask,
-    number: int,
-    trace: Growing,
-    held: tuple[Run, ...],
-    delta: Run | None,
-) -> InRound:
-    """Return the rows of groups in a round: of those that are `known`, what they had before and the differences since;
-    of others, all differences in the trace, which has the delta already."""
-    schema = pa.schema([*schema_of(of), ROUND_FIELD])
-    streams, parts = [np.zeros(0, np.int64)], [schema.empty_table()]
-    for which, runs in ((~known, trace), (known, (*held, *([] if delta is None else [delta])))):
-        places = np.flatnonzero(which)
+def read_groups(schema: pa.Schema, groups: Run, number: int, sources: list[tuple[Mask, Iterable[Run]]]) -> InRound:
+    """Return the rows of groups in a round, each with its round, from these runs. Groups that were looked at in the
+    round before have what they had then, and the differences since; others all differences of the trace."""
+    parts: list[pa.Table] = []
+    for which, runs in sources:
+        places = which.nonzero()[0]
         some = groups.take(places)
         for run in runs if len(places) else ():
             ours, theirs = match_keys(some, run)
             if len(ours):
-                streams.append(places[ours])
-                parts.append(take_rows(run.table.select(schema.names), theirs))
-    rows = pa.concat_tables([each if each.schema == schema else each.cast(schema) for each in parts]).combine_chunks()
-    table = rows.add_column(0, NUMBER, to_arrow(np.concatenate(streams)))
+                rows = take_rows(run.table.select(schema.names), theirs)
+                rows = rows if rows.schema == schema else rows.cast(schema)
+                parts.append(rows.add_column(0, NUMBER, to_arrow(places[ours])))
+    if not parts:
+        nothing = pa.schema([NUMBER, *schema]).empty_table()
+        return InRound(nothing.drop_columns([ROUND]), nothing)
+    table = parts[0] if len(parts) == 1 else pa.concat_tables(parts).combine_chunks()
     later = rounds_of(table) > number
     now, ahead = table, table.slice(0, 0)
-    if later.any():
+    if has_any(later):
         now, ahead = table.filter(pa.array(~later)), table.filter(pa.array(later))
     return InRound(sort_groups(consolidate_table(now.drop_columns([ROUND]))), ahead)
 

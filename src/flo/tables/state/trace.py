@@ -300,9 +300,11 @@ def _increases(column: pa.ChunkedArray) -> bool:
 
 def _consolidate_rows(table: pa.Table) -> pa.Table:
     """Consolidate a table by comparing all rows."""
-    rows = table.drop_columns([WEIGHT])
+    rows, weights = table.drop_columns([WEIGHT]), table[WEIGHT].to_numpy()
     order, firsts = group_equal_rows(rows) if table.num_rows < MANY else gather_equal_rows(rows)
-    weights = sum_ranges(table[WEIGHT].to_numpy()[order], firsts)
+    if len(firsts) == len(order) and has_all(weights):
+        return table
+    weights = sum_ranges(weights[order], firsts)
     kept = weights != 0
     return with_weights(take_rows(table, order[firsts[kept]]), weights[kept])
 
