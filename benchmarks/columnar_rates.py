@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -46,9 +47,9 @@ def processors(run: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - started, result
 
 
-def paced(workload: Workload, turned: Callable[[int, Any], Any] = lambda number, loop: loop) -> Pace:
+def paced(workload: Workload, turned: Callable[[int, Any], Any] = lambda number, loop: loop, workers: int = 1) -> Pace:
     """Delta by delta: pushed, and what came of it pulled. `turned` gives the loop to go on with."""
-    loop: Any = workload.flow().on(flo.here).loop()
+    loop: Any = workload.flow().on(flo.here, workers=workers).loop()
     pulled, took = [], []
     for number, delta in enumerate(workload.deltas):
 
@@ -76,30 +77,35 @@ def check(workload: Workload, pulled: list[pa.Table], found: pl.DataFrame) -> in
 
 
 def rates(workloads: list[Workload], spark: Spark | None) -> Table:
+    workers = os.cpu_count() or 1
     title = f"{len(workloads[0].deltas)} deltas in turn, best of {ROUNDS} rounds; Polars has all of the data at once"
     table = Table(title=title, title_justify="left")
-    for column in ("program", "rows in", "rows out", "flo", "Polars", "ratio", "of CPU time", "last delta / median"):
+    columns = ("program", "rows in", "rows out", "flo", "Polars", "ratio", "of CPU time", "last delta / median")
+    for column in (*columns, f"flo, {workers} workers", "ratio"):
         table.add_column(column, justify="left" if column == "program" else "right")
     if spark is not None:
         table.add_column("Spark")
         table.add_column("ratio")
     for workload in workloads:
-        paces, polars = [], []
+        paces, shared, polars = [], [], []
         cores: list[list[float]] = [[], []]
         for _ in range(ROUNDS):
             at_work, pace = processors(lambda workload=workload: paced(workload))
             paces.append(pace)
             cores[0].append(at_work)
+            shared.append(paced(workload, workers=workers))
             at_work, (took, found) = processors(lambda workload=workload: seconds(workload.at_once))
             polars.append(took)
             cores[1].append(at_work)
         best, least = min(paces, key=lambda pace: pace.total), min(polars)
-        out = check(workload, best.pulled, found)
+        out, several = check(workload, best.pulled, found), min(shared, key=lambda pace: pace.total)
+        check(workload, several.pulled, found)
         cells = [rate(workload.rows / best.total), rate(workload.rows / least), f"{least / best.total:.2f}"]
         cells.append(f"{min(cores[1]) / min(cores[0]):.2f}")
         last = best.seconds[-1] / statistics.median(best.seconds)
         beside = spark.beside(workload, out, best.total) if spark is not None else ()
-        table.add_row(workload.name, f"{workload.rows:,}", f"{out:,}", *cells, f"{last:.2f}", *beside)
+        cells += [f"{last:.2f}", rate(workload.rows / several.total), f"{least / several.total:.2f}"]
+        table.add_row(workload.name, f"{workload.rows:,}", f"{out:,}", *cells, *beside)
     return table
 
 
