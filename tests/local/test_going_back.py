@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,42 @@ def test_a_crash_before_a_folder_of_changes_went_back(tmp_path: Path, monkeypatc
     with start(where, outputs) as query:
         push(query, range(2, 3))
     assert changes_in(tmp_path / "large") == expected([0, 1, 2])["large"]
+
+
+def test_a_folder_does_not_go_back_to_before_it_was_reconciled(tmp_path: Path) -> None:
+    """Its sum is the output from then on; before it was that of a copy, which lacks version 1."""
+    large, where = Changes(str(tmp_path / "large")), tmp_path / "checkpoint"
+    with start(where, {"large": large}, keep=10) as query:
+        push(query, range(30, 31))
+        shutil.copytree(tmp_path / "large", tmp_path / "copy")
+        push(query, range(31, 33))
+    shutil.rmtree(tmp_path / "large")
+    (tmp_path / "copy").rename(tmp_path / "large")
+    fill = {"sales": sales(30) + sales(31) + sales(32)}
+    with start(where, {"large": large.reconcile()}, fill=fill, keep=10) as query:
+        push(query, range(33, 34))
+    with pytest.raises(flo.CheckpointError, match="is ahead of the checkpoint: it holds version 4"):
+        start(where, {"large": large}, version=1)
+    assert changes_in(tmp_path / "large") == expected([30, 31, 32, 33])["large"]
+    start(where, {"large": large}, version=3).stop()
+    assert changes_in(tmp_path / "large") == expected([30, 31, 32])["large"]
+
+
+def test_a_start_that_is_rejected_leaves_a_folder_as_it_is(tmp_path: Path) -> None:
+    """The checkpoint is a copy of when it had just gone back; the folder was dropped since, and has later versions."""
+    large = Changes(str(tmp_path / "large"))
+    where = tmp_path / "checkpoint"
+    with start(where, {"large": large}, keep=10) as query:
+        push(query, range(30, 34))
+    start(where, {"large": large}, version=1).stop()
+    shutil.copytree(where, tmp_path / "copy")
+    shutil.rmtree(tmp_path / "large")
+    with start(where, {"large": large.reconcile()}, fill={"sales": sales(30) + sales(31)}) as query:
+        push(query, range(40, 42))
+    before = changes_in(tmp_path / "large")
+    with pytest.raises(flo.CheckpointError, match="is ahead of the checkpoint: it holds version 4"):
+        start(tmp_path / "copy", {"large": large})
+    assert changes_in(tmp_path / "large") == before
 
 
 def test_a_sink_that_is_ahead_is_recognized_before_anything_changes(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from tests.local.sink_places import (
     Sale,
     compare,
     counts,
+    flow_of,
     large_sums,
     plain,
     push,
@@ -238,4 +239,26 @@ def test_going_back_with_a_changed_program(place: Place) -> None:
         compare(place, query)
     with start(place, large_sums) as query:
         push(query, ("d", 5))
+        compare(place, query)
+
+
+@pytest.mark.parametrize("next_price", [2, 6])
+def test_other_rows_after_a_push_that_one_sink_has_taken(place: Place, next_price: int) -> None:
+    """In the same process; a price of 2 changes no large sum, so there is nothing to give but what is taken back."""
+    flow, failing = flow_of(large_sums), [False]
+
+    def fail(changes: pa.Table, version: int) -> None:
+        if failing[0]:
+            raise Stop
+
+    flow.output("beside", flow._outputs["kept"])
+    with flow.on(flo.here).start({"sums": place.sink(), "beside": fail}, checkpoint=place.folder / "c") as query:
+        push(query, ("a", 5))
+        failing[0] = True
+        with pytest.raises(Stop):
+            push(query, ("b", 7))
+        failing[0] = False
+        push(query, ("a", next_price))
+        compare(place, query)
+        push(query, ("b", 8))
         compare(place, query)

@@ -37,7 +37,7 @@ def put(sink, version, rows, schema=WEIGHTED, checkpoint="one"):
         table = pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows[shard::2]], schema)
         pq.write_table(table, staged / f"{shard:05}-of-00002.parquet")
     given = SimpleNamespace(version=version, shards=2, staged=True, schema=schema, checkpoint=checkpoint, output="out")
-    given.reconciles = given.alone = False
+    given.reconciles = given.alone = given.mends = False
     sink.take(given)
     sink.commit(given)
 

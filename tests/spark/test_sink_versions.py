@@ -58,6 +58,7 @@ MISFITS: list[tuple[Held | None, Given | None, int, set[str], str]] = [
     (Held(3), Given(5, ""), 5, set(), "is behind the checkpoint"),
     (Held(4), Given(5, ""), 5, set(), "is behind the checkpoint"),
     (Held(5, "y"), Given(5, "x"), 5, set(), "holds version 5 with other rows"),
+    (Held(4, "y"), Given(3, "x"), 5, set(), "holds version 4 with other rows"),
 ]
 
 

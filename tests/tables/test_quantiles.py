@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -273,3 +273,18 @@ def test_min_max_and_median_share_the_values() -> None:
     loop.run()
     (operator,) = (node.operator for node in loop._loop.nodes if isinstance(node.operator, GroupByTables))
     assert [trace.rows for trace in operator.traces if type(trace) is Ranked] == [10, 0]
+
+
+class Long(NamedTuple):
+    d: Annotated[Decimal, pa.decimal128(38, 2)]
+
+
+def test_quantiles_between_decimals_have_the_digits_of_their_column() -> None:
+    flow = flo.Flow("long")
+    rows = flow.input("rows", flo.ZSet[Long])
+    flow.output("out", rows.agg(m=flo.median("d"), q=flo.quantile("d", 0.3), a=flo.avg("d")))
+    given = [Long(Decimal("1.25")), Long(Decimal("1.30"))]
+    (row,) = flow.run(rows=given)["out"]
+    assert row == (Decimal("1.28"), Decimal("1.26"), Decimal("1.28"))
+    (result,) = flow.on(flo.here).run(rows=given)["out"].drop(["_weight"]).to_pylist()
+    assert tuple(result.values()) == row

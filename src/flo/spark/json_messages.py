@@ -27,8 +27,11 @@ ESCAPES = r"\\(?:[^u]|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u
 DATE = r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 TIME = DATE + r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6}0*)?)?)?"
 ZONE = r"(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?|[A-Za-z]+(?:/[A-Za-z_+-]+)+))?"
+BASE64 = r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?"
 LONG_NUMBER = r"[0-9.]{39}"
 """Numbers with more digits than a VARIANT keeps."""
+WITH_PATTERN = (st.BinaryType, st.DateType, st.TimestampNTZType, st.TimestampType)
+"""Types that Spark reads from more texts than those that fit."""
 
 
 def decode_json(value: Column, schema: st.StructType) -> Column:
@@ -91,7 +94,7 @@ def _fits_at_once(value: Column, parsed: Column, decoded: Column, schema: st.Str
     for leaf in leaves:
         if isinstance(leaf.kind, st.FloatType | st.DoubleType):
             fits &= sf.coalesce(sf.abs(leaf.decoded) < float("inf"), sf.lit(True))
-        elif isinstance(leaf.kind, st.DateType | st.TimestampNTZType | st.TimestampType):
+        elif isinstance(leaf.kind, WITH_PATTERN):
             there = sf.try_variant_get(leaf.token, "$", "string").rlike(_pattern(leaf.kind))
             fits &= sf.coalesce(there, sf.lit(True))
     return fits
@@ -261,7 +264,7 @@ class _Checked:
             return self._fits_decimal(kind)
         if isinstance(kind, st.BooleanType):
             return own == "BOOLEAN"
-        if isinstance(kind, st.DateType | st.TimestampNTZType | st.TimestampType):
+        if isinstance(kind, WITH_PATTERN):
             return is_text & self._as("string").rlike(_pattern(kind))
         if isinstance(kind, st.StructType):
             return own.startswith("OBJECT<")
@@ -294,6 +297,8 @@ def _pattern(kind: st.DataType) -> str:
         return rf"\A-?[0-9]+(?:\.[0-9]{{0,{kind.scale}}}0*)?\z"
     if isinstance(kind, st.DateType):
         return rf"\A{DATE}\z"
+    if isinstance(kind, st.BinaryType):
+        return rf"\A{BASE64}\z"
     return rf"\A{TIME}{ZONE if isinstance(kind, st.TimestampType) else ''}\z"
 
 

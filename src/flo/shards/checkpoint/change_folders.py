@@ -67,6 +67,8 @@ class ChangeLog:
     """The output whose changes they are; empty in a log of an earlier release."""
     backs: tuple[int, ...] = ()
     """The versions that the folder went back to."""
+    since: int = -1
+    """The version at which it was reconciled: the sum of those before it is not what the output was."""
 
     @classmethod
     def read(cls, where: Folder) -> ChangeLog | None:
@@ -76,11 +78,16 @@ class ChangeLog:
         known = {"checkpoint": str, "newest": int, "schema": str, "base": int, "files": list}
         content = read_sealed(where, LOG, **known)
         more = {"files": tuple(content["files"]), "output": content.get("output", "")}
-        more["backs"] = tuple(content.get("backs", ()))
+        more |= {"backs": tuple(content.get("backs", ())), "since": content.get("since", -1)}
         return cls(**{name: content[name] for name in known} | more)
 
     def write(self, where: Folder) -> None:
         write_sealed(where, LOG, {**vars(self), "files": list(self.files), "backs": list(self.backs)})
+
+    @property
+    def oldest(self) -> int:
+        """The oldest version that the folder can go back to."""
+        return max(self.base, self.since)
 
     @property
     def rows(self) -> pa.Schema:
@@ -117,6 +124,7 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None, a
             if before.newest < number < newest:  # taken, and never committed
                 where.remove(version_folder(number))
         log = replace(log, base=before.base, files=before.files, newest=newest, schema=schema, backs=before.backs)
+        log = replace(log, since=max(log.since, before.since))
     elif before is not None:  # of a checkpoint that was replaced: its versions are overwritten one by one
         where.remove(BASE)
     upto = log.base if retention is None else _newest_expired(where, log, retention)
@@ -139,11 +147,11 @@ def _types(schema: pa.Schema, name: str) -> list[pa.DataType]:
 
 
 def abandon_changes(where: Folder, after: int) -> None:
-    """Removes the versions after one, unless some of them are part of the base.
+    """Removes the versions after one, unless some of them are part of the base, or it was reconciled since.
 
     If nothing is left, the version itself can be written anew: the output was a view then, whose rows come next."""
     log = ChangeLog.read(where)
-    if log is None or log.base > after:
+    if log is None or log.oldest > after:
         return
     last = after - 1 if log.base == after and not log.files else after
     if log.newest > after:

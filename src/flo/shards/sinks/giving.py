@@ -85,6 +85,8 @@ class Giving:
         self._last_held: dict[str, Held | None] = {}
         self._alone: set[str] = set()
         """The outputs whose sinks were read."""
+        self._misfits: set[str] = set()
+        """The outputs whose sinks did not hold what they were given, at this start."""
         self._first: set[str] = set()
         """The outputs whose sinks are compared with the first version of the checkpoint."""
         versions = committed_versions(batches.folder)
@@ -111,6 +113,7 @@ class Giving:
             if sink.reconciles or (is_filled and (sink.readable or self._is_other_sink(name))):
                 fits = self._fits(name, is_new, runs_again)
                 misfits |= {name: not fits} if sink.reconciles or not fits else {}
+        self._misfits = {name for name, must in misfits.items() if must}
         return misfits
 
     def _fits(self, name: str, is_new: bool, runs_again: bool) -> bool:
@@ -203,11 +206,6 @@ class Giving:
         self._changed = changed or {}
         for name in [each for each in self._changed if each in self.given and self._is_other_sink(each)]:
             self.given.pop(name)
-        if self._goes_back:
-            for name, sink in self._sinks.items():
-                sink.go_back(checkpoint, name, newest)
-            self._last_held.clear()
-            self._goes_back = False
         fill = [output for output in self._outputs if output.name in new and output.name not in self.given]
         fill = [output for output in fill if output.name not in self._changed]
         counted = [each.name for each in self._batches.outputs if each.how == COUNT and each.name in new]
@@ -218,7 +216,6 @@ class Giving:
         for name, sink in self._sinks.items():
             held = self._held(name)
             if sink.reconciles and newest < 0:
-                self._first |= set() if sink.start_over() else {name}
                 continue
             expect_no_replaced(name, sink, [sink.held(each, name) for each in replaced])
             if not sink.reconciles:
@@ -234,6 +231,13 @@ class Giving:
             else:
                 half_taken = set[str]() if skips else self._half_taken(name)
                 expect_version(name, sink, held, self.given.get(name), newest, half_taken, runs_again)
+        for name, sink in self._sinks.items():  # only now: a start that is rejected changes no sink
+            if sink.reconciles and newest < 0:
+                self._first |= set() if sink.start_over() else {name}
+            elif self._goes_back:
+                sink.go_back(checkpoint, name, newest)
+                self._last_held.pop(name, None)
+        self._goes_back = False
         for name, sink in self._sinks.items():
             if name in self._changed or name in self._first:
                 sink.evolve(self._changed.get(name, ChangedOutput()).columns)
@@ -335,6 +339,7 @@ class Giving:
         version = outcome.version
         last = self._newest if self._changed else version - 1
         attempts, before = self._attempts_at(version), self._attempts_at(last)
+        self._attempts = None  # if a sink raises, those of this version are as they are recorded
         every, new = [], set()
         for output in self._batches.outputs:
             changes = self._changes(output if staged else replace(output, to=None), outcome, before)
@@ -375,8 +380,8 @@ class Giving:
                 file = write_part(changes.folder, output.name, changes.version, 0, table, writes)
                 writes.finish()
             changes = changes.with_attempt(Attempt((file,) if file else (), (), table.num_rows))
-        alone = output.name in self._alone
-        return replace(changes, schema=loose_schema(changes.schema), reconciles=True, alone=alone)
+        alone, mends = output.name in self._alone, output.name in self._misfits
+        return replace(changes, schema=loose_schema(changes.schema), reconciles=True, alone=alone, mends=mends)
 
     def _note_given(self, changes: OutputChanges) -> None:
         """Notes what a sink says that it holds after a difference, which may be empty."""

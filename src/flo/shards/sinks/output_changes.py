@@ -99,6 +99,8 @@ class OutputChanges:
     """Whether they are the difference to the rows that the sink has, whichever version it says that it holds."""
     alone: bool = False
     """Whether these were all rows of the sink, so that it has none of others."""
+    mends: bool = False
+    """Whether the sink did not hold what it was given: its rows before this version were not those of the output."""
     unfit: list[Diverted] | None = None
     """Where a sink puts rows that it cannot hold; None if such a row is an error."""
 

@@ -347,7 +347,7 @@ class Changes(Sink):
 
     def held_at(self, checkpoint: str, output: str, version: int) -> Held | None:
         held, log = self.held(checkpoint, output), ChangeLog.read(self.folder)
-        if held is None or log is None or not log.base <= version < log.newest:
+        if held is None or log is None or not log.oldest <= version < log.newest:
             return held
         log = replace(log, newest=version)
         return Held(version) if has_versions(self.folder, log) else None
@@ -382,6 +382,7 @@ class Changes(Sink):
     def commit(self, changes: OutputChanges) -> None:
         schema = changes.schema.serialize().to_pybytes().hex()
         log = ChangeLog(changes.checkpoint, changes.version, schema, changes.version - 1, output=changes.output)
+        log = replace(log, since=changes.version if changes.mends else -1)
         commit_changes(self.folder, log, self.retention, adopts=changes.alone)
 
     def recover(self, changes: OutputChanges) -> None:

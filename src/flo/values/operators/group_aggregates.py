@@ -403,7 +403,8 @@ def between(low: Any, high: Any, part: Fraction, places: int = PLACES) -> Any:
     if isinstance(low, Decimal):
         if not (low.is_finite() and high.is_finite()):
             return low if part == 0 or low == high else Decimal("NaN")
-        return divided_decimal(Fraction(low) + part * (Fraction(high) - Fraction(low)), 1, places)
+        total = part.denominator * Fraction(low) + part.numerator * (Fraction(high) - Fraction(low))
+        return divided_decimal(total, part.denominator, places)
     if part == 0 or low == high:
         return float(low)
     if not (math.isfinite(low) and math.isfinite(high)):
