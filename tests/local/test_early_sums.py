@@ -1,4 +1,6 @@
-"""Sums that tasks make of their rows before a shuffle give what the rows give, whichever tasks send sums."""
+"""Sums that tasks make of their rows before a shuffle give what the rows give, whichever tasks send sums.
+
+Where an operator keeps values, equal rows are added up."""
 
 from __future__ import annotations
 
@@ -88,6 +90,38 @@ def sum_flow() -> flo.Flow:
     return flow
 
 
+def values_flow() -> flo.Flow:
+    """Aggregates that keep values, some of them in part of the rows."""
+    flow = flo.Flow("values")
+    rows = flow.input("rows", flo.ZSet[Row])
+    aggregates = {
+        "n": flo.count(),
+        "wholes": flo.count_distinct("whole"),
+        "some": flo.count_distinct("maybe", where=nw.col("counts")),
+        "least": flo.min("real"),
+        "most": flo.max("exact", where=nw.col("counts")),
+        "of": flo.arg_max("key", "maybe"),
+        "middle": flo.median("maybe"),
+        "often": flo.mode("group"),
+    }
+    flow.output("groups", rows.group_by("key").agg(**aggregates))
+    return flow
+
+
+def extremes_flow() -> flo.Flow:
+    """One group without a key, with sums that may not fit their columns beside values."""
+    flow = flo.Flow("extremes")
+    rows = flow.input("rows", flo.ZSet[Row])
+    flow.output("total", rows.agg(least=flo.min("whole"), most=flo.max("maybe"), sum=flo.sum("whole")))
+    return flow
+
+
+def distinct_flow() -> flo.Flow:
+    flow = flo.Flow("distinct")
+    flow.output("rows", flow.input("rows", flo.ZSet[Row]).select("key", "group", "exact").distinct())
+    return flow
+
+
 def total_flow() -> flo.Flow:
     """One group without a key."""
     flow = flo.Flow("total")
@@ -104,6 +138,10 @@ def summed_delivery(plan: Plan) -> Delivery:
     return delivery
 
 
+def always(numbers: Any) -> bool:
+    return True
+
+
 def consume(operator: Any, table: pa.Table) -> tuple[Any, Any]:
     """The operator after the rows, and what it emits or the text of the error."""
     try:
@@ -117,7 +155,7 @@ def consume(operator: Any, table: pa.Table) -> tuple[Any, Any]:
     return after, {row: weight for row, weight in changes.items() if weight}
 
 
-@pytest.mark.parametrize("build", [linear_flow, sum_flow, total_flow])
+@pytest.mark.parametrize("build", [linear_flow, sum_flow, total_flow, values_flow, extremes_flow, distinct_flow])
 @pytest.mark.parametrize("seed", range(times(30)))
 @pytest.mark.every(test=5)
 def test_parts_of_a_delta_give_what_the_delta_gives(build: Any, seed: int) -> None:
@@ -126,23 +164,25 @@ def test_parts_of_a_delta_give_what_the_delta_gives(build: Any, seed: int) -> No
     delivery, entry = summed_delivery(plan), plan.entries[0]
     by: Any = delivery.by
     plain, early = by, by
+    pool = [draw_row(rng) for _ in range(8)]  # so that rows are equal, and retracted later
     weights = [1, -1, 2, 3] if seed % 3 else [2**62, -(2**62), 2**61, 1]
     for _ in range(4):
-        delta = [(draw_row(rng), rng.choice(weights)) for _ in range(rng.randint(1, 12))]
+        delta = [(rng.choice(pool), rng.choice(weights)) for _ in range(rng.randint(1, 12))]
         of: Any = ZSet(Row)
         tables = [_run_operators(entry, rows_of(of, ZSetValue.of([unit])))[0].table for unit in delta]  # type: ignore[attr-defined]
         rows = pa.concat_tables(tables)
         cuts = sorted(rng.sample(range(len(delta) + 1), min(2, len(delta))))
         parts = [rows.slice(low, high - low) for low, high in zip([0, *cuts], [*cuts, len(delta)], strict=True)]
         parts = [part.combine_chunks() for part in parts if part.num_rows]
-        sent = [by.sum_early(part, by.sum_keys(part))[0] if rng.random() < 0.7 else part for part in parts]
+        sent = [by.sum_early(part, always)[0] if rng.random() < 0.7 else part for part in parts]
         plain, expected = consume(plain, rows)
         early, given = consume(early, _concat_rows(delivery, sent))
         assert given == expected
 
 
-def test_weights_that_fit_together_need_not_fit_in_a_part() -> None:
-    plan = plan_of(total_flow())
+@pytest.mark.parametrize("build", [total_flow, extremes_flow, distinct_flow])
+def test_weights_that_fit_together_need_not_fit_in_a_part(build: Any) -> None:
+    plan = plan_of(build())
     delivery = summed_delivery(plan)
     by: Any = delivery.by
     row = Row("a", 0.0, 1, None, 0.5, Decimal(1), True, True)
@@ -155,18 +195,11 @@ def test_weights_that_fit_together_need_not_fit_in_a_part() -> None:
         )
         for some in (weights[:3], weights[3:])
     ]
-    sums = [by.sum_early(part, by.sum_keys(part))[0] for part in parts]
+    sums = [by.sum_early(part, always)[0] for part in parts]
     assert [each.num_rows for each in sums] == [3, 1]
     _, emitted = consume(by, _concat_rows(delivery, sums))
     assert emitted == consume(by, pa.concat_tables(parts))[1]
     assert len(emitted) == 1
-
-
-def distinct_flow() -> flo.Flow:
-    """Aggregates that keep values: sums are not enough."""
-    flow = flo.Flow("distinct")
-    flow.output("keys", flow.input("rows", flo.ZSet[Row]).group_by("key").agg(n=flo.count_distinct("whole")))
-    return flow
 
 
 def shared_flow() -> flo.Flow:
@@ -178,7 +211,15 @@ def shared_flow() -> flo.Flow:
     return flow
 
 
-@pytest.mark.parametrize("build", [distinct_flow, shared_flow])
+def set_flow() -> flo.Flow:
+    """A set has no weights."""
+    flow = flo.Flow("sets")
+    rows = flow.input("rows", flo.Set[Row])
+    flow.output("both", rows.intersection(rows.map(lambda each: each)))
+    return flow
+
+
+@pytest.mark.parametrize("build", [set_flow, shared_flow])
 def test_where_rows_are_needed_they_are_sent(build: Any) -> None:
     assert not any(each.sums_early for each in plan_of(build()).deliveries)
 
@@ -208,8 +249,8 @@ def test_rows_are_added_up_where_keys_are_few(keys: Any, few: bool) -> None:
     assert has_few_keys(keys_of([pa.chunked_array([pa.array(keys)])]).numbers) is few
 
 
-@pytest.mark.parametrize("build", [linear_flow, total_flow])
-@pytest.mark.every(test=2)
+@pytest.mark.parametrize("build", [linear_flow, total_flow, values_flow, distinct_flow])
+@pytest.mark.every(test=4)
 def test_in_workers(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the deltas are large enough to be split."""
     monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
@@ -234,7 +275,22 @@ def test_a_table_of_sums_is_smaller() -> None:
     value = rows_of(of, ZSetValue.of([(draw_row(rng), 1) for _ in range(500)]))
     (rows,) = _run_operators(plan.entries[0], value)
     assert isinstance(rows, Rows)
-    sums, keys = by.sum_early(rows.table, by.sum_keys(rows.table))
+    sums, keys = by.sum_early(rows.table, always)
     assert sums.num_rows == 4
     assert SUMMED in sums.column_names
-    assert keys.numbers.tolist() == by.key_numbers(0, sums).tolist()
+    assert keys.tolist() == by.key_numbers(0, sums).tolist()
+
+
+def test_equal_rows_are_sent_once() -> None:
+    plan = plan_of(values_flow())
+    by: Any = summed_delivery(plan).by
+    of: Any = ZSet(Row)
+    rng = random.Random(2)
+    drawn = [draw_row(rng) for _ in range(20)]
+    (rows,) = _run_operators(plan.entries[0], rows_of(of, ZSetValue.of([(row, 1) for row in drawn])))
+    twice = pa.concat_tables([rows.table, rows.table.take(pa.array([3, 5]))])  # type: ignore[attr-defined]
+    sums, keys = by.sum_early(twice, always)
+    assert sums.num_rows == rows.table.num_rows  # type: ignore[attr-defined]
+    assert sum(sums[WEIGHT].to_pylist()) == twice.num_rows
+    assert keys.tolist() == by.key_numbers(0, sums).tolist()
+    assert by.sum_early(twice, lambda numbers: len(set(numbers)) < 6)[0] is twice

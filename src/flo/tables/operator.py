@@ -20,7 +20,7 @@ from flo.tables.faults import consume_rows, rows_in, show_row
 from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
-from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
@@ -309,13 +309,9 @@ class OnTables(Operator, Generic[Op]):
         """Whether `sum_early` may be applied to its rows before they are shuffled, in as many parts as there are."""
         return False
 
-    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
-        """One row for each key of these rows, with their sums, and the keys of these. `consume` takes such rows, from
-        all parts, as well. `keys` are those of `table` (`sum_keys`)."""
-        raise NotImplementedError(self.name)
-
-    def sum_keys(self, table: pa.Table) -> Keys:
-        """The keys by which `sum_early` adds up these rows."""
+    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+        """These rows, or sums of them if there are `few`, and the key number of each. `few` is asked with the numbers
+        of what rows are added up by. `consume` takes sums, from all parts, as well."""
         raise NotImplementedError(self.name)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -103,7 +103,8 @@ class Sender:
         else:
             table = table.combine_chunks()
             if delivery.sums_early:
-                table, numbers = _sum_if_few_keys(delivery, table)
+                assert delivery.by is not None
+                table, numbers = delivery.by.sum_early(table, has_few_keys)
             else:
                 numbers = _ask_operator(delivery, table, _key_numbers)
             shards = shard_of(numbers, self.shards)
@@ -185,15 +186,6 @@ def _ask_operator(delivery: Delivery, table: pa.Table, question: Callable[[Deliv
         if fault is None:
             raise
         raise fault from fault.__cause__
-
-
-def _sum_if_few_keys(delivery: Delivery, table: pa.Table) -> tuple[pa.Table, Numbers]:
-    """The rows, or their sums by key where these are far fewer, and the key number of each."""
-    assert delivery.by is not None
-    keys = delivery.by.sum_keys(table)
-    if has_few_keys(keys.numbers):
-        table, keys = delivery.by.sum_early(table, keys)
-    return table, keys.numbers
 
 
 def has_few_keys(numbers: Numbers) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, final
@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import one_chunk, take_rows
+from flo.columns.indices import Numbers, one_chunk, take_rows
 from flo.columns.layout import VALUE
 from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
@@ -37,7 +37,6 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
 from flo.tables.state.expiring import LAST, TIME, Expiring, Interval, is_before
-from flo.tables.state.keys import Keys
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
@@ -80,6 +79,13 @@ class Ending(OnTables[FinalGroups]):
 
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return self.group if place == 0 else None
+
+    @property
+    def sums_early(self) -> bool:
+        return True
+
+    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+        return self.groups.sum_early(table, few)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns if set(columns) <= set(self.group) else None
@@ -161,16 +167,6 @@ class FinalSums(Ending):
     """The weight of each open group, and its sums."""
 
     name = "final_sums"
-
-    @property
-    def sums_early(self) -> bool:
-        return True
-
-    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
-        return self.groups.sum_early(table, keys)
-
-    def sum_keys(self, table: pa.Table) -> Keys:
-        return self.groups.sum_keys(table)
 
     def add(self, table: pa.Table) -> tuple[Self, pa.Table]:
         _, groups, sums = self.groups.sum_rows(table)

@@ -17,6 +17,7 @@ after are compared, and rows are emitted for those that differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, NamedTuple, final
@@ -33,6 +34,7 @@ from flo.tables.functions import ALL
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
+from flo.tables.operators.weights import sum_equal_rows
 from flo.tables.state.keys import Keys, equal_values, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import (
@@ -115,10 +117,7 @@ class GroupByTables(OnTables[GroupBy]):
         return self._group
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return self.sum_keys(table).numbers
-
-    def sum_keys(self, table: pa.Table) -> Keys:
-        return keys_of(self._keys(table, ()).columns)
+        return keys_of(self._keys(table, ()).columns).numbers
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns if set(columns) <= set(self._group) else None
@@ -147,18 +146,23 @@ class GroupByTables(OnTables[GroupBy]):
 
     @property
     def sums_early(self) -> bool:
-        return self.keeps_sums and not self.keys
+        return not self.keys
 
-    def sum_early(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Keys]:
-        """The weight of each group, and its sums. If a weight does not fit 64 bits, each row is a group of its own:
-        together with the rows of other parts it may fit."""
+    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+        """The weight of each group, and its sums; equal rows once, if sums are not all that it keeps. If a weight does
+        not fit 64 bits, each row is a group of its own: together with the rows of other parts it may fit."""
+        keys = keys_of(self._keys(table, ()).columns)
+        if not self.keeps_sums:
+            return sum_equal_rows(self, table, keys, few)
+        if not few(keys.numbers):
+            return table, keys.numbers
         try:
             _, groups, sums = self.sum_rows(table, keys)
         except ElementError:
             _, groups, sums = self.sum_rows(table, keys, apart=True)
         columns = groups.table.select(list(self._group))
         named = {SUMMED if name == WEIGHT else name: column for name, column in sums.items()}
-        return run_of_sums(columns, groups.keys, named, always=SUMMED).table, groups.keys
+        return run_of_sums(columns, groups.keys, named, always=SUMMED).table, groups.keys.numbers
 
     def _add_sums(self, table: pa.Table) -> SummedDelta:
         """Adds up the sums of groups that `sum_early` has made of several parts."""

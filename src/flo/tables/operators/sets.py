@@ -14,12 +14,14 @@ emits each row once (`NewTables`) remembers those that it has seen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self, final
 
 import numpy as np
 import pyarrow as pa
 
+from flo.columns.indices import Numbers
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -27,8 +29,17 @@ from flo.tables.groups import rows_of, run_by
 from flo.tables.operator import Cut, Grouping, Op, Placement, kept, register_in
 from flo.tables.operators.elementwise import CountedTables, Stateless, like_rows
 from flo.tables.operators.pairs import InTurn
-from flo.tables.operators.weights import NOTHING, drop_side, new_rows, select_rows, totals, weights_in, weights_of
-from flo.tables.state.keys import are_comparable
+from flo.tables.operators.weights import (
+    NOTHING,
+    drop_side,
+    new_rows,
+    select_rows,
+    sum_equal_rows,
+    totals,
+    weights_in,
+    weights_of,
+)
+from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS, form_of
@@ -36,7 +47,7 @@ from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
 from flo.values.operators.zsets import Distinct, Positive, ToZSet, ZSetToBag, ZSetToSet
-from flo.values.weighted import Set, ZSetValue
+from flo.values.weighted import Set, ZSet, ZSetValue
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,13 @@ class Remembering(Stateless[Op]):
     def names(self, side: int = 0) -> tuple[str, ...]:
         """The columns by which rows of a side are compared."""
         return (*self.keys, *layout_of(self.inputs[side]).names)
+
+    @property
+    def sums_early(self) -> bool:
+        return not self.keys and isinstance(self.inputs[0], ZSet)
+
+    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+        return sum_equal_rows(self, table, keys_of([table[name] for name in self.names()]), few)
 
 
 @form_of(Distinct, Positive)

@@ -15,6 +15,7 @@ by row and then by key, so the cost does not depend on how many rows a key has.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,10 +23,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, largest, take_rows
+from flo.columns.indices import Indices, Numbers, largest, take_rows
+from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.operator import OnTables
-from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.keys import Keys, extend_keys, keys_of
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, weight_overflow, with_weights
@@ -35,10 +37,11 @@ NOTHING = Trace(())
 S = TypeVar("S", bound=OnTables[Any])
 
 
-def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
-    """Adds up the weights of rows with equal `columns`. Returns each of them once, unless its weight is zero."""
+def totals(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) -> Run:
+    """Adds up the weights of rows with equal `columns`. Returns each of them once, unless its weight is zero. `keys`
+    are numbers of these columns, if there are any."""
     table = table.combine_chunks()
-    keys = keys_of([table[name] for name in columns])
+    keys = keys or keys_of([table[name] for name in columns])
     order, firsts = group_equal_rows(table.select(columns), keys)
     if not len(order):
         return Run(columns, keys, table)
@@ -46,6 +49,24 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
     kept = sums != 0
     indices = order[firsts[kept]]
     return Run(columns, Keys(keys.numbers[indices], keys.exact), with_weights(take_rows(table, indices), sums[kept]))
+
+
+def sum_equal_rows(
+    by: OnTables[Any], table: pa.Table, keys: Keys, few: Callable[[Numbers], bool]
+) -> tuple[pa.Table, Numbers]:
+    """Equal rows once, with the sums of their weights, if there are `few` of these; and the key number of each row.
+    `keys` are those of the operator that reads them."""
+    columns, key, every = tuple(name for name in table.column_names if name != WEIGHT), by.key_columns(0) or (), keys
+    rest = [table[name] for name in columns if name not in key]
+    for column in (None, *sorted(rest, key=lambda each: pa.types.is_boolean(each.type))):
+        every = every if column is None else extend_keys(every, [column])
+        if not few(every.numbers):  # rows differ, whatever the columns behind have
+            return table, keys.numbers
+    try:
+        rows = totals(table, columns, every).table
+    except ElementError:  # a weight does not fit 64 bits; with those of other parts it may
+        return table, keys.numbers
+    return rows, by.key_numbers(0, rows)
 
 
 def weights_of(run: Run) -> Indices:
