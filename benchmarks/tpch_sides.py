@@ -55,8 +55,9 @@ def maintain(side: Side, name: str, text: str, results: Path) -> Measured:
     checkpoint = Checkpoint(str(side.scratch / name))
     state = sum(each.bytes for each in checkpoint.sizes(checkpoint.versions()[-1]))
     stages = len(re.findall(r"^ *stage \d+,", views.explain(), re.MULTILINE))
+    sources = len(views._on_spark._scans(views._frames))
     shutil.rmtree(side.scratch / name)
-    return {"batches": batches, "state": state, "planned": planned, "stages": stages, "sources": len(views._frames)}
+    return {"batches": batches, "state": state, "planned": planned, "stages": stages, "sources": sources}
 
 
 def recompute(side: Side, name: str, text: str, results: Path) -> Measured:

@@ -32,7 +32,7 @@ from flo.shards.tasks.output_files import VIEW
 from flo.shards.tasks.stage_task import StageTask
 from flo.shards.tasks.state import BLANK, Shard
 from flo.shards.views import View
-from flo.spark.driver.inputs import INPUT, share_columns
+from flo.spark.driver.inputs import SCAN, share_columns
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.on_spark import OnSpark
 from flo.sql.native import BESIDE
@@ -177,20 +177,19 @@ class Simulated:
             stream, entry = self.inputs[read[number]], self.batches.plan.entries[read[number]]
             of = stream.type.collection
             partitioned = isinstance(of, Partitioned)
-            inputs.append(
-                InputColumns(
-                    Code.of((entry, self.batches.deliveries(entry.outputs), stream.name)),
-                    tuple(zip(rows.column_names, own, strict=True)),
-                    POSITION if partitioned or is_ordered(of) else None,
-                    PARTITION if partitioned else None,
-                )
+            columns = InputColumns(
+                Code.of((entry, self.batches.deliveries(entry.outputs), stream.name)),
+                tuple(zip(rows.column_names, own, strict=True)),
+                POSITION if partitioned or is_ordered(of) else None,
+                PARTITION if partitioned else None,
             )
+            inputs.append((columns,))
             for part in self.free.partitions(rows):
                 count = part.num_rows
                 columns = {
                     str(at): part[own.index(at)] if at in own else pa.nulls(count, types[at]) for at in sorted(types)
                 }
-                parts.append(pa.table({INPUT: pa.array([number] * count, pa.int32()), **columns}))
+                parts.append(pa.table({SCAN: pa.array([number] * count, pa.int32()), **columns}))
         return InputTask(tuple(inputs), self.batches.shards), parts
 
     def _run_in_one_task(self, turn: MicroBatch, moving: list[Blob], times: int) -> list[Blob]:

@@ -68,6 +68,7 @@ from flo.spark.driver.session_checks import (
     use_own_python,
 )
 from flo.spark.driver.shipping import resolve_annotations, ship
+from flo.spark.driver.source_scans import SourceScan, scan_once
 from flo.spark.driver.spark_changes import SparkChanges, View
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.tables.io.diverted import OnError
@@ -200,7 +201,13 @@ class OnSpark(HasMethods):
                 point.version,
             )
             settings: dict[str, object] = {"runs": f"on Spark {self._spark.version}, {self._spark.sparkContext.master}"}
-            settings |= {"inputs": ours["sources"], "trigger": trigger, "on_error": on_error, "keep": keep}
+            settings |= {
+                "inputs": ours["sources"],
+                "read once": batches.read_once,
+                "trigger": trigger,
+                "on_error": on_error,
+                "keep": keep,
+            }
             settings |= {"changed": changed, "refill": refill, "retry": f"{retry:g} s", "memory": memory}
             watched = Watched.of(self._flow, self._blocks(count), list(frames), batches, sinks, settings)
             watch = QueryWatch(watched, batches)
@@ -305,6 +312,11 @@ class OnSpark(HasMethods):
         plan = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
         program = self._flow._scope, self._flow._outputs
         return "\n".join([plan, *explain_partitions(*program, "  "), *explain_state(*program, "  ")])
+
+    def _scans(self, frames: Mapping[str, DataFrame]) -> list[SourceScan]:
+        """How often these DataFrames are read, if they are the inputs."""
+        bound = self._bind_inputs(frames, {}, divert=False)
+        return scan_once(self._spark, {name: each.frame for name, each in bound.items()})
 
     def _repr_html_(self) -> str:
         return html_text(self.explain())

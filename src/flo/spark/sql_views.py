@@ -22,6 +22,7 @@ from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
 from flo.spark.driver.session_checks import connect_error, is_connect
+from flo.spark.driver.source_scans import describe_shared
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns, leaves_of, number_of, quoted, stand_in
@@ -159,6 +160,7 @@ class Views:
         first, *lines = self._on_spark.explain().splitlines()
         width = max(map(len, self._native), default=0)
         inputs = [f"    {name.ljust(width)}   native: {steps}" for name, steps in self._native.items()]
+        inputs += [f"    read once for {names}" for names in describe_shared(self._on_spark._scans(self._frames))]
         return "\n".join([first, "  at the inputs", *inputs, *lines])
 
 

@@ -139,7 +139,7 @@ class Chain:
         if node.catalyst is None:
             return getattr(self._catalyst.expressions, node.name)(*children)
         given = node.catalyst.withNewChildren(self._catalyst.list(children).toIndexedSeq())
-        return self._catalyst.of_each_row(given) if _fails(given) else given
+        return self._catalyst.of_each_row(given) if fails(given) else given
 
     def over(self, rows: DataFrame, beside: str) -> DataFrame:
         """Return the results for the rows of a DataFrame, and one more of its columns, unchanged."""
@@ -191,12 +191,12 @@ class Catalyst:
             for name, each in fields
         )
 
-    def of_each_row(self, constant: Java) -> Java:
-        """Return a constant in a branch that every row takes, though the optimiser does not know: so it is computed
-        for rows, and not when the plan is made."""
+    def of_each_row(self, given: Java) -> Java:
+        """Return an expression in a branch that every row takes, though the optimiser does not know: so it is computed
+        for rows, and not when the plan is made, and where it stands in the plan."""
         of = self.expressions
         always = of.GreaterThanOrEqual(of.SparkPartitionID(), of.Literal(0, of.SparkPartitionID().dataType()))
-        return of.If(always, constant, of.Literal(None, constant.dataType()))
+        return of.If(always, given, of.Literal(None, given.dataType()))
 
     def constant(self, node: Node) -> Java:
         """Return a constant of Flo's."""
@@ -326,7 +326,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def _fails(given: Java) -> bool:
+def fails(given: Java) -> bool:
     """Return whether an expression of Catalyst is a constant that fails. All others are literals by now."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException

@@ -1,12 +1,14 @@
 """The task at the inputs: checks rows, diverts those that do not fit, and sends the rest to their shards.
 
-The rows of all inputs come in the same columns, so that one task can read several inputs. The first column has the
-number of the input; each other one holds a column of every input that has another one of that type:
+The rows of all scans come in the same columns, so that one task can read several. The first column has the number of
+the scan; each other one holds a column of every scan that has another one of that type:
 
-    input  text    number          orders(shop: str, price: int)      shops(name: str)
-    0      a       3               (a, 3)
-    0      b       null            does not fit: diverted
-    1      a       null                                               (a)
+    scan  text    number          orders(shop: str, price: int)      shops(name: str)
+    0     a       3               (a, 3)
+    0     b       null            does not fit: diverted
+    1     a       null                                               (a)
+
+A scan may be that of several inputs. Each has its columns, and one that says which of the rows it keeps.
 
     out: blobs for the shards of these rows, and a report: rows taken, and files of diverted rows
 
@@ -61,28 +63,32 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class InputColumns:
-    """An input as tasks know it: its operators, and where its columns are in the rows of all inputs."""
+    """An input as tasks know it: its operators, and where its columns are in the rows of all scans."""
 
     code: Code
     """The entry, its deliveries, and the name of the input."""
     columns: tuple[tuple[str, int], ...]
-    """The names of its columns, and their indices after the number of the input."""
+    """The names of its columns, and their indices after the number of the scan."""
     position: str | None = None
     partition: str | None = None
     """The column with the partition of a row, if the input is partitioned."""
     checks: Code | None = None
     """Another entry that rows must pass, too: one on which it raises is diverted. The rest of a program, in a fill."""
+    kept: int | None = None
+    """The index of the column that says which rows of its scan the input keeps; None if it keeps all."""
 
     def own(self, rows: pa.Table) -> pa.Table:
-        """The rows with the columns of the input alone."""
-        return pa.table([rows.column(1 + index) for _, index in self.columns], [name for name, _ in self.columns])
+        """The rows of the input, with its columns alone."""
+        own = pa.table([rows.column(1 + index) for _, index in self.columns], [name for name, _ in self.columns])
+        return own if self.kept is None else own.filter(rows.column(1 + self.kept))
 
 
 @dataclass(frozen=True)
 class InputTask:
     """Reads the rows of inputs, runs the operators that need no shuffle, and sends the results to shards."""
 
-    inputs: tuple[InputColumns, ...]
+    scans: tuple[tuple[InputColumns, ...], ...]
+    """The inputs of each scan."""
     shards: int
     divert_to: str | None = None
     """The checkpoint that diverted rows are written to; None if a row that does not fit is an error."""
@@ -94,22 +100,26 @@ class InputTask:
 
     def run(self, origin: int, batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
         """Yields what it sends, and the report. `origin` is the number of the task."""
-        loaded = [each.code.load() for each in self.inputs]
-        every = tuple(delivery for _, deliveries, _ in loaded for delivery in deliveries)
+        loaded = [[(each, *each.code.load()) for each in scan] for scan in self.scans]
+        every = tuple(delivery for scan in loaded for _, _, deliveries, _ in scan for delivery in deliveries)
         sender = Sender(every, self.shards, origin, self.hot)
         started, work = time.monotonic(), dict[str, Work]()
-        readers = []
-        for (entry, _, name), each in zip(loaded, self.inputs, strict=True):
-            run = partial(_run_checked, sender, each.checks, work)
-            readers.append(RowReader(name, entry, run, each.position, each.partition, self.divert_to))
+        scans: list[list[tuple[InputColumns, RowReader[list[Parcel]]]]] = [[] for _ in loaded]
+        for scan, inputs in zip(scans, loaded, strict=True):
+            for each, entry, _, name in inputs:
+                run = partial(_run_checked, sender, each.checks, work)
+                scan.append((each, RowReader(name, entry, run, each.position, each.partition, self.divert_to)))
         received = 0
         try:
-            for number, slices in groupby(_slices_of_inputs(batches), itemgetter(0)):
+            for number, slices in groupby(_slices_of_scans(batches), itemgetter(0)):
                 for table in combine_batches(rows for _, rows in slices):
                     received += table.nbytes
-                    for parcels in readers[number].read(self.inputs[number].own(table)):
-                        sender.add(parcels)
+                    for each, reader in scans[number]:
+                        if (own := each.own(table)).num_rows:
+                            for parcels in reader.read(own):
+                                sender.add(parcels)
             yield from sender.blobs()
+            readers = [reader for scan in scans for _, reader in scan]
             taken = {reader.name: reader.taken for reader in readers}
             files = {reader.name: reader.files for reader in readers if self.divert_to is not None}
             figures = {"work": work, "input_seconds": time.monotonic() - started, "hot": sender.found}
@@ -118,8 +128,8 @@ class InputTask:
             yield report_blob(0, origin, error)
 
 
-def _slices_of_inputs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Slices with the rows of one input each, and its number."""
+def _slices_of_scans(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Slices with the rows of one scan each, and its number."""
     for batch in batches:
         numbers = batch.column(0).to_numpy()
         starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]).tolist()

@@ -3,14 +3,14 @@
 Maps and filters that are column expressions and come first run in Catalyst, if `pushdown` lists all their functions.
 Spark then reads only the columns and rows that they need, and the columns that must be checked for nulls.
 
-The rows of all inputs are in the same columns, so that one task can read several inputs. A shared column holds a column
-of every input that has enough of its type, and null for the other inputs.
+The rows of all scans are in the same columns, so that one task can read several. A shared column holds a column of
+every scan that has enough of its type, and null for the others.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ import narwhals as nw
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import IntegralType, StringType
+from pyspark.sql.types import DataType, IntegralType, StringType
 
 from flo.columns.changes import given_schema
 from flo.columns.expression import Expression
@@ -32,6 +32,7 @@ from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import is_written
 from flo.spark.driver.pushdown import are_distinct_names, for_catalyst, runs_in_catalyst, with_decimals
 from flo.spark.driver.python_errors import MISFIT
+from flo.spark.driver.source_scans import SourceScan
 from flo.sql.catalyst import quoted
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
@@ -272,12 +273,12 @@ def _push_down(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
     return with_decimals(made, _expression(operator).schema)
 
 
-INPUT = "input"
-"""The first column, before those that are shared: the number of the input."""
+SCAN = "scan"
+"""The first column, before those that are shared: the number of the scan."""
 
 
 def share_columns(types: Iterable[Iterable[Hashable]]) -> list[list[int]]:
-    """For each input, given by the types of its columns, the indices of these among the shared columns."""
+    """For each scan, given by the types of its columns, the indices of these among the shared columns."""
     indices: dict[tuple[Hashable, int], int] = {}
     shared: list[list[int]] = []
     for own in types:
@@ -289,19 +290,28 @@ def share_columns(types: Iterable[Iterable[Hashable]]) -> list[list[int]]:
     return shared
 
 
-def in_shared_columns(frames: list[DataFrame], indices: list[list[int]]) -> list[DataFrame]:
-    """The rows of the inputs in the shared columns, after the number of the input."""
+def in_shared_columns(scans: list[SourceScan], indices: list[list[int]]) -> dict[str, DataFrame]:
+    """For each input, the rows of its scan in the shared columns, after the number of the scan. They come with the
+    first input that reads them: the others have no more rows."""
     types = {
         index: field.dataType
-        for frame, own in zip(frames, indices, strict=True)
-        for field, index in zip(frame.schema, own, strict=True)
+        for scan, own in zip(scans, indices, strict=True)
+        for field, index in zip(scan.frame.schema, own, strict=True)
     }
-    aligned = []
-    for number, (frame, own) in enumerate(zip(frames, indices, strict=True)):
-        names = dict(zip(own, frame.columns, strict=True))
-        columns = [
-            (sf.col(quoted(names[index])) if index in names else sf.lit(None).cast(kind)).alias(str(index))
-            for index, kind in sorted(types.items())
-        ]
-        aligned.append(frame.select(sf.lit(number).alias(INPUT), *columns))
-    return aligned
+    found: dict[str, DataFrame] = {}
+    for number, (scan, own) in enumerate(zip(scans, indices, strict=True)):
+        first, *others = scan.inputs
+        given = dict(zip(own, scan.frame.columns, strict=True))
+        found[first] = _aligned(scan.frame, number, types, given)
+        if scan.empty is not None:
+            found |= dict.fromkeys(others, _aligned(scan.empty, number, types, {}))
+    return found
+
+
+def _aligned(frame: DataFrame, number: int, types: Mapping[int, DataType], names: Mapping[int, str]) -> DataFrame:
+    """The rows of a scan in the shared columns: those for which it has a name, and nulls."""
+    columns = [
+        (sf.col(quoted(names[index])) if index in names else sf.lit(None).cast(kind)).alias(str(index))
+        for index, kind in sorted(types.items())
+    ]
+    return frame.select(sf.lit(number).alias(SCAN), *columns)

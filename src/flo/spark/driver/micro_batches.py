@@ -38,6 +38,7 @@ from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns,
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
 from flo.spark.driver.python_errors import python_error, segment_error
+from flo.spark.driver.source_scans import OwnColumns, describe_shared, scan_once
 from flo.spark.session import is_narrow
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.native import BESIDE, spark_schema
@@ -80,6 +81,8 @@ class SparkMicroBatches(MicroBatches):
         self.names = JobNames(name, plan)
         self._input_task = InputTask((), shards)
         self._input_names = ""
+        self.read_once: list[str] = []
+        """The inputs that are read together."""
         self.counted: set[str] = set()
         """The inputs whose rows Spark counts."""
         self.narrow = True
@@ -107,28 +110,36 @@ class SparkMicroBatches(MicroBatches):
 
     def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
         """The rows of the inputs, all in the same columns."""
-        schemas = [each.frame.schema for each in given.values()]
-        places = share_columns([field.dataType.json() for field in schema] for schema in schemas)
+        scans = scan_once(self.spark, {name: each.frame for name, each in given.items()})
+        places = share_columns([field.dataType.json() for field in scan.frame.schema] for scan in scans)
+
+        def columns(name: str, own: OwnColumns, place: list[int]) -> InputColumns:
+            each = given[name]
+            return InputColumns(
+                Code.of((each.entry, self.deliveries(each.entry.outputs), name)),
+                tuple(zip(each.frame.columns, (place[index] for index in own.columns), strict=True)),
+                each.position,
+                each.partition,
+                None if each.checks is None else Code.of(each.checks),
+                None if own.kept is None else place[own.kept],
+            )
+
         self._input_task = InputTask(
             tuple(
-                InputColumns(
-                    Code.of((each.entry, self.deliveries(each.entry.outputs), name)),
-                    tuple(zip(schema.names, place, strict=True)),
-                    each.position,
-                    each.partition,
-                    None if each.checks is None else Code.of(each.checks),
-                )
-                for (name, each), schema, place in zip(given.items(), schemas, places, strict=True)
+                tuple(columns(name, own, place) for name, own in scan.inputs.items())
+                for scan, place in zip(scans, places, strict=True)
             ),
             self.shards,
             self.folder if divert else None,
         )
+        self.read_once = describe_shared(scans)
         self._input_names = self.names.name_inputs(given)
-        fields = [field for schema in schemas for field in schema if field.name != MALFORMED]
+        fields = [field for each in given.values() for field in each.frame.schema if field.name != MALFORMED]
         self.narrow = all(is_narrow(field.dataType) for field in fields)
         self.counted = {name for name, each in given.items() if each.counted}
         self.written = WrittenOutput.of(given, self.outputs, places)
-        return dict(zip(given, in_shared_columns([each.frame for each in given.values()], places), strict=True))
+        frames = in_shared_columns(scans, places)
+        return {name: frames[name] for name in given}
 
     def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None) -> DataFrame:
         """The rows of inputs as blobs, addressed to shards."""
