@@ -9,8 +9,9 @@ with the columns that any of the inputs needs. Where inputs keep different rows,
 
 Invariant: an expression is computed only for rows that an input keeps which has it, and a condition only for rows that
 the conditions before it keep. Otherwise `10 / n` would fail for a row that `sales` drops. The optimiser would move a
-condition, or take out what several have in common; so each is computed by row, in a column of its own. What may move
-down to the source are comparisons that cannot fail: those that every row of one of the inputs passes.
+condition, or compute first what several have in common; so each is computed by row, in a branch of its own. What may
+move down to the source are comparisons that cannot fail: those that every row of one of the inputs passes. An input
+that has such a comparison after a condition that may fail is read apart, as Spark may swap the two.
 
 The other inputs of a scan are empty plans over the same relation. So Spark's offset log has the lines that it would
 have without: one for each input, in their order.
@@ -32,6 +33,8 @@ from flo.spark.session import is_narrow
 from flo.sql.java import Java, items_of, java_package, scala_object
 from flo.sql.native import Catalyst, fails
 
+READS_ONCE = True
+"""Whether inputs are read together. Tests compare with plans that read each apart."""
 STEPS = ("Project", "Filter")
 """Nodes of a plan that are computed beside those of other inputs."""
 UNSEEN = ("SubqueryAlias", "View")
@@ -84,7 +87,9 @@ def describe_shared(scans: list[SourceScan]) -> list[str]:
 def scan_once(spark: SparkSession, frames: Mapping[str, DataFrame]) -> list[SourceScan]:
     """Return the scans for the DataFrames of inputs, in the order of the first input of each."""
     catalyst = Catalyst(spark)
-    steps = {name: _Steps.over(frame) for name, frame in frames.items()} if len(frames) > 1 else {}
+    if not READS_ONCE or len(frames) < 2:
+        return [SourceScan.of_one(name, frame) for name, frame in frames.items()]
+    steps = {name: _Steps.over(frame) for name, frame in frames.items()}
     scans, left = [], list(frames)
     while left:
         first, *others = left
@@ -106,8 +111,10 @@ class _Made(NamedTuple):
     """An input as expressions over a relation."""
 
     columns: list[Java]
-    conditions: list[Java]
-    """In the order in which they are computed: each for rows for which those before it hold."""
+    certain: list[Java]
+    """Conditions that cannot fail."""
+    others: list[Java]
+    """Conditions that are computed after these, in this order: each for rows for which those before it hold."""
     length: int
     """How long all that is computed is, as text."""
 
@@ -143,7 +150,8 @@ class _Steps(NamedTuple):
 
     def above(self, depth: int, catalyst: Catalyst) -> _Made | None:
         """Return what the other steps make of its rows. None if an expression would have to be computed several times,
-        is not the same each time, or is computed outside of Spark's own code, for all rows."""
+        is not the same each time, or is computed outside of Spark's own code, for all rows; or if Spark may compute the
+        conditions in another order, and then others fail."""
         logical = catalyst.logical
         plan = end = logical.Distinct(self.below(depth))  # a node that is not a step
         for name, node in self.nodes[depth:]:
@@ -152,14 +160,19 @@ class _Steps(NamedTuple):
         operation = scala_object(java_package("org.apache.spark.sql.catalyst.planning"), "PhysicalOperation")
         made = operation.unapply(plan).get()
         columns, conditions, below = made._1(), made._2(), made._3()
-        every = catalyst.expressions.Coalesce(columns.appendedAll(conditions))
+        computed = catalyst.expressions.Coalesce(columns.appendedAll(conditions))
         patterns = scala_object(java_package("org.apache.spark.sql.catalyst.trees"), "TreePattern")
         outside = patterns.PYTHON_UDF(), patterns.PLAN_EXPRESSION()
-        if not below.fastEquals(end) or not every.deterministic() or any(map(every.containsPattern, outside)):
+        if not below.fastEquals(end) or not computed.deterministic() or any(map(computed.containsPattern, outside)):
             return None
         texts = f"{columns.mkString(_LINE)}{_LINE}{conditions.mkString(_LINE)}".split(_LINE)
         length = sum(len(each) for each in texts if not _PLAIN.fullmatch(each))
-        return _Made([_without_name(each) for each in items_of(columns)], items_of(conditions), length)
+        every = items_of(conditions)
+        certain = list(takewhile(_never_fails, every))
+        others = every[len(certain) :]
+        if any(map(_never_fails, others)):
+            return None
+        return _Made([_without_name(each) for each in items_of(columns)], certain, others, length)
 
 
 def _make(steps: Mapping[str, _Steps], depth: int, catalyst: Catalyst) -> dict[str, _Made]:
@@ -192,7 +205,7 @@ def _is_row_by_row(node: Java) -> bool:
 
 
 class _Distinct:
-    """Expressions, each once."""
+    """Expressions, each once. For Spark `a + b + c` means the same as `c + b + a`, which may give another number."""
 
     def __init__(self) -> None:
         self.items: list[Java] = []
@@ -200,9 +213,9 @@ class _Distinct:
 
     def place(self, given: Java) -> int:
         """Return the place of an expression, which is added if it is new."""
-        alike = self._places.setdefault(given.semanticHash(), [])
+        alike = self._places.setdefault(given.hashCode(), [])
         for place in alike:
-            if given.semanticEquals(self.items[place]):
+            if given.equals(self.items[place]):
                 return place
         alike.append(len(self.items))
         self.items.append(given)
@@ -213,11 +226,12 @@ def _share(catalyst: Catalyst, relation: Java, plan: Java, made: Mapping[str, _M
     """Return one scan for these inputs, which are made of the rows of a plan over a relation."""
     spark, logical, of = catalyst.spark, catalyst.logical, catalyst.expressions
     conditions, columns = _Distinct(), _Distinct()
-    own = {name: conditions.place(_all_of(catalyst, each.conditions)) for name, each in made.items() if each.conditions}
+    every_condition = {name: [*each.certain, *each.others] for name, each in made.items()}
+    own = {name: conditions.place(_all_of(catalyst, each)) for name, each in every_condition.items() if each}
     kept: list[Java] = []
     """For each condition, the column that says whether it holds."""
     if own:
-        certain = [list(filter(_never_fails, each.conditions)) for each in made.values()]
+        certain = [each.certain for each in made.values()]
         if all(certain):
             plan = logical.Filter(reduce(of.Or, (reduce(of.And, each) for each in certain)), plan)
         named = [catalyst.named(catalyst.of_each_row(each), "kept") for each in conditions.items]
@@ -232,8 +246,10 @@ def _share(catalyst: Catalyst, relation: Java, plan: Java, made: Mapping[str, _M
 
     def computed(column: Java, by: set[int | None]) -> Java:
         """A column for the rows that those keep which read it; they are all rows if everybody does."""
-        if None in by or by == every or _is_narrow(column):
+        if _is_narrow(column):
             return column
+        if None in by or by == every:
+            return column if _is_plain(column) else catalyst.of_each_row(column)
         wanted = reduce(of.Or, (kept[each] for each in sorted(each for each in by if each is not None)))
         return of.If(wanted, column, of.Literal(None, column.dataType()))
 
@@ -266,7 +282,11 @@ def _never_fails(given: Java) -> bool:
     return named or (given.nodeName() in NEVER_FAIL and all(map(_never_fails, items_of(given.children()))))
 
 
+def _is_plain(given: Java) -> bool:
+    """Whether it is a column of the relation or a constant."""
+    return given.nodeName() in ("AttributeReference", "Literal")
+
+
 def _is_narrow(given: Java) -> bool:
-    """Whether it is a column of the relation whose values are small: null would not be smaller."""
-    is_column = given.nodeName() == "AttributeReference"
-    return is_column and is_narrow(_parse_datatype_json_string(given.dataType().json()))
+    """Whether it is one whose values are small: null would not be smaller."""
+    return _is_plain(given) and is_narrow(_parse_datatype_json_string(given.dataType().json()))
