@@ -86,9 +86,9 @@ def describe_shared(scans: list[SourceScan]) -> list[str]:
 
 def scan_once(spark: SparkSession, frames: Mapping[str, DataFrame]) -> list[SourceScan]:
     """Return the scans for the DataFrames of inputs, in the order of the first input of each."""
-    catalyst = Catalyst(spark)
     if not READS_ONCE or len(frames) < 2:
         return [SourceScan.of_one(name, frame) for name, frame in frames.items()]
+    catalyst = Catalyst(spark)
     steps = {name: _Steps.over(frame) for name, frame in frames.items()}
     scans, left = [], list(frames)
     while left:
