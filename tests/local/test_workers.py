@@ -21,7 +21,7 @@ import flo
 from flo.local.here import OnHere
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop
-from flo.local.worker import WorkerLost
+from flo.local.worker import ForkedWorker, WorkerLost, delay_interrupt
 from flo.local.workers import FEW_ROWS, Workers
 from flo.shards.tasks import sending
 from tests.engines.engine import comparable
@@ -167,6 +167,37 @@ def test_a_worker_that_was_killed_is_reported() -> None:
         victim.join()
         with pytest.raises(WorkerLost, match="worker 1 has ended: signal SIGKILL"):
             loop.push(sales=[sale(6)])
+
+
+def test_a_push_that_was_interrupted_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(worker: ForkedWorker) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    program = failing().on(flo.here)
+    with in_workers(failing()) as loop:
+        loop.push(sales=[Sale("a", 2, 0), Sale("b", 4, 0)])
+        before = outcome(program, loop)
+        monkeypatch.setattr(ForkedWorker, "receive", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            loop.push(sales=[Sale("a", 5, 1), Sale("c", 7, 2)])
+        assert outcome(program, loop) == before
+        loop.push(sales=[Sale("a", 8, 3)])
+        counts = {row["shop"]: row["n"] for row in loop.result()["shops"].to_pylist()}
+        assert counts == {"a": 2, "b": 1}
+
+
+def test_a_message_is_not_interrupted() -> None:
+    steps = []
+
+    def read() -> None:
+        with delay_interrupt():
+            os.kill(os.getpid(), signal.SIGINT)
+            steps.append("read")
+
+    with pytest.raises(KeyboardInterrupt):
+        read()
+    assert steps == ["read"]
 
 
 def test_a_fork_leaves_the_workers_alone() -> None:

@@ -10,11 +10,13 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -89,6 +91,9 @@ class Worker(Protocol):
     def receive(self) -> Any:
         """The answer to the next question: what it asks for, or an error."""
 
+    def discard(self) -> None:
+        """Forget the questions whose answers were not received, because waiting for them was interrupted."""
+
     def close(self) -> None:
         """Ask nothing any more."""
 
@@ -109,6 +114,9 @@ class OwnWorker:
     def receive(self) -> Any:
         return self.tasks.answer(*self.questions.popleft())
 
+    def discard(self) -> None:
+        self.questions.clear()
+
     def close(self) -> None: ...
 
     def stop(self) -> None: ...
@@ -125,18 +133,28 @@ class ForkedWorker:
         self.process = context.Process(target=_serve, args=given, name=f"flo worker {number}", daemon=True)
         self.process.start()
         other.close()
+        self._unanswered = 0
 
     def send(self, question: WorkerRequest) -> None:
-        try:
-            self.connection.send(question)
-        except (BrokenPipeError, ConnectionResetError):
-            raise self._lost() from None
+        with delay_interrupt():
+            try:
+                self.connection.send(question)
+            except (BrokenPipeError, ConnectionResetError):
+                raise self._lost() from None
+            self._unanswered += 1
 
     def receive(self) -> Any:
-        try:
-            return self.connection.recv()
-        except (EOFError, ConnectionResetError):
-            raise self._lost() from None
+        self.connection.poll(None)  # an interrupt leaves the answer there
+        with delay_interrupt():
+            self._unanswered -= 1
+            try:
+                return self.connection.recv()
+            except (EOFError, ConnectionResetError):
+                raise self._lost() from None
+
+    def discard(self) -> None:
+        while self._unanswered:
+            self.receive()
 
     def _lost(self) -> WorkerLost:
         self.process.join(5)
@@ -158,6 +176,23 @@ class ForkedWorker:
         self.process.join(1)
         if self.process.is_alive():
             self.process.terminate()
+
+
+@contextmanager
+def delay_interrupt() -> Iterator[None]:
+    """Within the block Ctrl-C waits: after half of a message nothing else can be read."""
+    handle = signal.getsignal(signal.SIGINT)
+    if not callable(handle) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupts: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda *given: interrupts.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handle)
+        if interrupts:
+            handle(*interrupts[0])
 
 
 def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection, parents: Connection) -> None:

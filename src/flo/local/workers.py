@@ -88,6 +88,8 @@ class Workers:
         return [SentAway.of(each) for answer in self._answers(asked) for each in answer]
 
     def _answers(self, asked: list[tuple[int, WorkerRequest]]) -> list[Any]:
+        for worker in self.workers:
+            worker.discard()
         for number, question in asked:
             self.workers[number].send((self._batches, *question))
         own_first = sorted(range(len(asked)), key=lambda place: asked[place][0])
