@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import narwhals as nw
@@ -144,6 +145,28 @@ def test_a_named_verb_and_what_follows_keep_their_ids() -> None:
     assert len(before - after) == 1  # the filter before it
 
 
+def test_a_name_is_of_one_call_of_a_loop() -> None:
+    def made(times: int) -> set[str]:
+        flow = flo.Flow("shops")
+        rows = flow.input("orders", flo.ZSet[Order])
+        for least in range(times):
+            rows = rows.filter(nw.col("amount") > least)
+        flow.output("large", rows.named("large"))
+        return ids(flow)["large"]
+
+    assert len(made(3) - made(2)) == 1
+    assert not any("/" in each for each in made(3))
+
+
+def test_a_second_name_takes_the_place_of_the_first() -> None:
+    flow = flo.Flow("shops")
+    orders = flow.input("orders", flo.ZSet[Order])
+    flow.output("one", orders.group_by("shop").agg(n=flo.count()).named("a").named("b"))
+    flow.output("other", orders.group_by("rush").agg(n=flo.count()).named("a"))
+    assert ids(flow)["one"] == {"b", "b/1"}
+    assert ids(flow)["other"] == {"a", "a/1"}
+
+
 def test_two_equal_names_are_an_error() -> None:
     flow = flo.Flow("shops")
     orders = flow.input("orders", flo.ZSet[Order])
@@ -165,6 +188,45 @@ def test_inputs_and_streams_in_bodies_are_not_named() -> None:
         orders.named("orders")
     with pytest.raises(ScopeError, match="is in a body"):
         orders.key_by(lambda order: order.shop).per_key(lambda rows: rows.distinct().named("rows"))
+
+
+@pytest.mark.parametrize("verb", ["nest", "per_key", "fixpoint"])
+def test_the_order_of_statements_in_a_body_does_not_count(verb: str) -> None:
+    """Nor does the order in which it reads streams from around it, or writes defers."""
+
+    def made(*order: str) -> tuple[set[str], str]:
+        flow = flo.Flow("shops")
+        orders, returned = (flow.input(name, flo.ZSet[Order]) for name in ("orders", "returned"))
+        statements: dict[str, Callable[[Any, Any], Any]] = {
+            "rush": lambda rows, loop: rows.filter(nw.col("rush")),
+            "few": lambda rows, loop: rows.filter(nw.col("amount") < 2),
+            "large": lambda rows, loop: rows.filter(nw.col("amount") > 5),
+        }
+        if verb == "nest":
+            initial: dict[str, Any] = {"collection": flo.ZSet[Order], "initial": {}}
+            statements["few"] = lambda rows, loop: (loop.write_defer("few", rows), loop.read_defer("few", **initial))[1]
+            statements["rush"] = lambda rows, loop: (loop.write_defer("r", rows), loop.read_defer("r", **initial))[1]
+        if verb == "fixpoint":
+            statements["few"] = lambda rows, loop: rows.join(returned, on="shop", how="semi")
+            statements["large"] = lambda rows, loop: rows.join(orders, on="shop", how="semi")
+
+        def body(rows: Any, loop: Any = None) -> Any:
+            made = {name: statements[name](rows, loop) for name in order}
+            return made["rush"].union(made["few"]).union(made["large"])
+
+        if verb == "nest":
+            batches = flow.input("log", flo.Sequence[Order]).batch(2)
+            out: Any = batches.nest(lambda log, loop: body(log.to_bag().to_zset(), loop))
+        elif verb == "per_key":
+            out = orders.key_by("shop").per_key(lambda rows: body(rows))
+        else:
+            out = flow.fixpoint(found=flo.ZSet[Order], body=lambda found: body(found))
+        flow.output("out", out)
+        return ids(flow)["out"], flo.show(flow.graph(), states=False)
+
+    first = made("rush", "few", "large")
+    for order in permutations(["rush", "few", "large"]):
+        assert made(*order) == first
 
 
 def test_the_body_counts() -> None:

@@ -16,7 +16,7 @@ from flo.core.graph import Graph
 from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.stream_type import Bounded, StreamTypes
 from flo.core.structural import Source
-from flo.program.dag import Dag
+from flo.program.dag import Dag, sort_by_readers
 from flo.program.tree import to_graph
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
@@ -123,7 +123,19 @@ def build_body(
             instead=((f"return …, {late.name}.late", "returns them from the body"),),
             where=late.origin,
         )
-    return to_graph(Dag.of_vertices(scope.inputs, scope.vertices, outputs)), scope, loop
+    return compile_body(scope), scope, loop
+
+
+def compile_body(scope: Scope) -> Graph:
+    """Compile the graph of a body. It is the same for any order of the statements, and so are the inputs from around
+    the body: they are in the order in which they are read."""
+    vertices = sort_by_readers(scope.vertices, scope.outputs)
+    read = [stream for vertex in vertices for stream in vertex.inputs] + [*scope.outputs]
+    own = scope.inputs[: len(scope.inputs) - len(scope.shared)]
+    place = {stream: number for number, stream in reversed(list(enumerate(read)))}
+    scope.shared = dict(sorted(scope.shared.items(), key=lambda each: place.get(each[1], len(read))))
+    scope.inputs = [*own, *scope.shared.values()]
+    return to_graph(Dag.of_vertices(scope.inputs, vertices, scope.outputs))
 
 
 def returned_streams(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.aligning import is_row_type, retype
 from flo.api.arguments import call_located, expect_callable, expect_kind, takes_arguments
-from flo.api.body import name_streams, returned_streams
+from flo.api.body import compile_body, name_streams, returned_streams
 from flo.api.columns import AnyFunction, kind_of
 from flo.api.scope import AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
 from flo.columns.dicts import as_rows
@@ -16,8 +16,7 @@ from flo.core.collection import Collection
 from flo.core.errors import CollectionError, Origin, TypeMismatch, UnusedInputError, brief
 from flo.core.stream_type import Bounded, StreamType
 from flo.core.type_relations import accepts
-from flo.program.dag import Dag, live_vertices
-from flo.program.tree import to_graph
+from flo.program.dag import live_vertices
 from flo.values.operators.fixpoint import MOST_ROUNDS, Fixpoint, RowLimit, expect_rounds
 from flo.values.operators.joins import CONVERSIONS
 from flo.values.operators.zsets import Distinct
@@ -114,7 +113,7 @@ def build_fixpoint(
         vertex.origin = origin and replace(origin, last_line=None)
     inside.captures, inside.outputs = False, tuple(results)
     _expect_read(inside, own, origin)
-    graph = to_graph(Dag.of_vertices(inside.inputs, inside.vertices, results))
+    graph = compile_body(inside)
     streams = scope.apply(
         Fixpoint(tuple(relations.values()), graph, most_rounds, row_limit), *inside.shared, verb="fixpoint"
     )

@@ -83,6 +83,10 @@ class Vertex:
     known: StreamTypes | None = None
     """The types of its outputs as far as they can be derived, once they were asked for."""
 
+    def is_of_call(self, other: Vertex) -> bool:
+        """Return whether one call of a verb has made both."""
+        return self.called_on is other.called_on and self.origin == other.origin
+
 
 NOW = "now"
 """The name of the input with the time of the outside world."""
@@ -386,13 +390,13 @@ class StreamBase(Displayed, Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # ty
             if vertex.id == name and vertex is not self.source:
                 first = ((name, f"{vertex.origin}"),)
                 raise NameTakenError(f"two operators are named `{name}`", facts=first).at_users_line()
-        waiting, number = [self.source], 0
+        waiting, number, old = [self.source], 0, self.source.id
         while waiting:
             vertex = waiting.pop(0)
             vertex.id = f"{name}/{number}" if number else name
             number += 1
             before = [stream.source for stream in vertex.inputs if stream.source is not None]
-            waiting += [each for each in before if not each.id and each.origin == vertex.origin]
+            waiting += [each for each in before if each.id.partition("/")[0] in ("", old) and each.is_of_call(vertex)]
         return self
 
     def apply(self, operator: Operator, *others: AnyBase) -> tuple[AnyStream, ...]:

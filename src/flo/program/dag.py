@@ -192,6 +192,28 @@ def live_vertices(vertices: Sequence[V], outputs: Iterable[StreamLike]) -> list[
     return live[::-1]
 
 
+def sort_by_readers(vertices: Sequence[V], outputs: Iterable[StreamLike]) -> list[V]:
+    """Return the vertices that `outputs` depend on, and those without outputs, each after those that it reads.
+
+    Their order follows from the graph, not from the order of the statements that made it."""
+    maker = {stream: vertex for vertex in vertices for stream in vertex.outputs}
+    ends = sorted((each for each in vertices if not each.outputs), key=_defer_key)
+    waiting = [(each, False) for each in (*(maker[stream] for stream in outputs if stream in maker), *ends)][::-1]
+    ordered: dict[V, None] = {}
+    while waiting:
+        vertex, is_ready = waiting.pop()
+        if is_ready:
+            ordered[vertex] = None
+        elif vertex not in ordered:
+            waiting.append((vertex, True))
+            waiting += [(maker[each], False) for each in reversed(vertex.inputs) if each in maker]
+    return list(ordered)
+
+
+def _defer_key(vertex: VertexLike) -> str:
+    return repr(getattr(vertex.operator, "key", ""))
+
+
 def body_of(operator: Operator, inputs: StreamTypes) -> Dag | None:
     """Return the body that an operator runs, on inner streams or in rounds; None if it has none."""
     if isinstance(operator, PerKey) and operator.graph is not None:
