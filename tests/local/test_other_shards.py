@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +173,26 @@ def test_state_that_cannot_be_cut(tmp_path: Path) -> None:
         assert query.view("known").value() == known
     with partners().on(flo.here).start(checkpoint=tmp_path, shards=3, changed="fill") as query:
         assert query.view("count").arrow().to_pylist()[0]["n"] == 80
+
+
+@dataclass(frozen=True)
+class Note:
+    word: str | None
+    n: int
+
+
+def test_a_full_join_on_a_column_with_nulls_is_cut(tmp_path: Path) -> None:
+    """Null meets nothing there, so the key is computed. The rows of its partners are those of the other side."""
+    flow = flo.Flow("notes")
+    left, right = flow.input("left", flo.ZSet[Note]), flow.input("right", flo.ZSet[Note])
+    flow.output("both", left.join(right, on="word", how="full"))
+    words, left_rows, right_rows = ["a", "b", None, "c", "d"], dict[Note, int](), dict[Note, int]()
+    for turn, shards in enumerate([2, 3, 1, 4]):
+        some = {Note(words[(turn + n) % 5], n): 1 for n in range(3)}
+        gone = {note: -1 for note in left_rows if turn == 2}
+        with flow.on(flo.here).start(checkpoint=tmp_path, shards=shards) as query:
+            query.push(left={Note(words[turn], turn): 1, **gone}, right=some)
+            left_rows = {} if gone else left_rows
+            left_rows |= {Note(words[turn], turn): 1}
+            right_rows = {note: right_rows.get(note, 0) + some.get(note, 0) for note in {**right_rows, **some}}
+            assert query.view("both").value() == flow.run(left=left_rows, right=right_rows)["both"]

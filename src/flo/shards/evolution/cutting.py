@@ -233,10 +233,12 @@ class _Cutting:
         key = next((columns for columns, _ in runs_in(tuple(keys))), ())
         row = next((columns for columns, _ in runs_in(tuple(rows))), ())
         if row and not set(key) <= set(row):  # if the other side has ended, only keys are kept
-            raise _uncut(described, "its key is computed, and the rows kept to find partners do not contain it")
-        return [
-            Call("partners", (self._trace(shard, rows, key), self._trace(shard, keys))) for shard in range(self.shards)
-        ]
+            if part.rows_of not in parts:
+                raise _uncut(described, "its key is computed, and the rows kept to find partners do not contain it")
+            cut = [self._by_row(shard, rows, parts[part.rows_of][shard]) for shard in range(self.shards)]
+        else:
+            cut = [self._trace(shard, rows, key) for shard in range(self.shards)]
+        return [Call("partners", (each, self._trace(shard, keys))) for shard, each in enumerate(cut)]
 
     def _of_streams(self, described: Any, given: list[Any]) -> list[Any]:
         """Cuts the state of an operator on keyed streams: runs by the key of the streams. The rest must be equal in all

@@ -349,9 +349,9 @@ class OuterTables(Paired[Outer]):
 
     left: Trace = kept(NOTHING, Cut.BY_KEY, holds=0)
     right: Trace = kept(NOTHING, Cut.BY_KEY, holds=1)
-    partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
+    partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY, rows_of="right")
     """The keys of the right side, where rows of the left may stand alone."""
-    other_partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
+    other_partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY, rows_of="left")
     """Those of the left one, where rows of the right may stand alone."""
     ended_side: int | None = kept(None, Cut.SAME)
 
