@@ -28,7 +28,7 @@ def align_rows(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBa
     if not (is_row_type(one) and is_row_type(other)):
         wider = _wider(one, other)
         return (left, right) if wider is None else (retype(left, wider, verb), retype(right, wider, verb))
-    fields, others = _fields(one), _fields(other)
+    fields, others = row_fields(one), row_fields(other)
     if fields.keys() != others.keys():
         _refuse_columns(verb, right, fields, others)
     from flo.columns.row_types import row_type
@@ -40,7 +40,7 @@ def align_rows(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBa
 def is_row_type(kind: object) -> bool:
     """Return whether elements of this type have named columns."""
     named = isinstance(kind, type) and (hasattr(kind, "_fields") or dataclasses.is_dataclass(kind))
-    return named and bool(_fields(kind))
+    return named and bool(row_fields(kind))
 
 
 def retype(stream: AnyBase, row: Any, verb: str) -> AnyBase:
@@ -71,7 +71,7 @@ def _wider(one: Any, other: Any) -> Any:
     return Optional[float] if type(None) in kinds else float  # noqa: UP045
 
 
-def _fields(kind: object) -> dict[str, Any]:
+def row_fields(kind: object) -> dict[str, Any]:
     from flo.columns.cell import fields_of
 
     return fields_of(kind) or {}

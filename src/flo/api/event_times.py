@@ -18,8 +18,7 @@ from flo.core.elements import returned_type
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.type_names import type_name
 from flo.core.type_relations import resolve_type
-from flo.values.event_time import expect_duration, expect_times, time_types
-from flo.values.operators.interval_joins import span_of
+from flo.values.event_time import expect_duration, expect_times, span_of, time_types
 from flo.values.operators.sequences import expect_pairs
 
 TimesOf: TypeAlias = "tuple[AnyFunction | None, AnyBase]"

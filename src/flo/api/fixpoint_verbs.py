@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
-from flo.api.aligning import is_row_type, retype
+from flo.api.aligning import is_row_type, retype, row_fields
 from flo.api.arguments import call_located, expect_callable, expect_kind, takes_arguments
 from flo.api.body import compile_body, name_streams, returned_streams
 from flo.api.columns import AnyFunction, kind_of
@@ -131,7 +131,7 @@ def _fit(stream: AnyStream, name: str, relation: Collection) -> AnyStream:
     if kind == wanted or Any in (kind, wanted):
         return stream
     if is_row_type(kind) and is_row_type(wanted):
-        fields, own = _fields(wanted), _fields(kind)
+        fields, own = row_fields(wanted), row_fields(kind)
         if fields.keys() == own.keys() and all(accepts(of, own[each]) for each, of in fields.items()):
             return retype(stream, wanted, "fixpoint")  # type: ignore[return-value]
     raise TypeMismatch(
@@ -139,13 +139,6 @@ def _fit(stream: AnyStream, name: str, relation: Collection) -> AnyStream:
         facts=((name, relation.in_full()), ("returned", f"{stream.collection.in_full()}   ({stream.origin})")),
         instead=(("select(…)", "in the body, the columns of the relation"), ("of=…", "another type of its rows")),
     ).at_users_line()
-
-
-def _fields(kind: Any) -> dict[str, Any]:
-    """Return the columns of a type of rows; none if it has none."""
-    from flo.columns.cell import fields_of  # not at first: a program on values does not wait for Arrow
-
-    return fields_of(kind) or {}
 
 
 def _expect_read(inside: Scope, own: list[AnyStream], origin: Origin | None) -> None:

@@ -15,9 +15,9 @@ from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch, brief
 from flo.core.explained_calls import explain_call
 from flo.core.type_names import type_name
-from flo.values.event_time import Duration, is_duration_of, time_types
+from flo.values.event_time import Duration, is_duration_of, span_of, time_types
 from flo.values.exact import plain_type
-from flo.values.operators.interval_joins import IntervalJoin, span_of
+from flo.values.operators.interval_joins import IntervalJoin
 from flo.values.operators.sets import ToBag
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.sequence import Sequence

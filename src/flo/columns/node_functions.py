@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from flo.columns import arithmetic, functions, texts, times, windowing
 from flo.columns.arithmetic import same_type
-from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue, Options
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue, Options, unary
 
 
 def broadcast(data: Data, count: int) -> pa.Array:
@@ -42,10 +42,6 @@ def _binary(function: arithmetic.Binary) -> ComputeNode:
 
 def _reflected(function: arithmetic.Binary) -> ComputeNode:
     return lambda node, operands: function(operands[1].data, operands[0].data)
-
-
-def _unary(function: Callable[[Data], Data]) -> ComputeNode:
-    return lambda node, operands: function(operands[0].data)
 
 
 def _in_order(function: Callable[..., Data]) -> ComputeNode:
@@ -185,8 +181,8 @@ ARITHMETIC = {
     "__rpow__": _reflected(arithmetic.power),
     "__truediv__": _binary(arithmetic.divide),
     "__rtruediv__": _reflected(arithmetic.divide),
-    "__neg__": _unary(arithmetic.negate),
-    "abs": _unary(arithmetic.absolute),
+    "__neg__": unary(arithmetic.negate),
+    "abs": unary(arithmetic.absolute),
 }
 DIVISIONS = {
     "__floordiv__": _binary(arithmetic.floor_divide),
@@ -201,16 +197,16 @@ KEEPING: dict[str, ComputeNode] = {
     **texts.FUNCTIONS,
     **times.FUNCTIONS,
     **windowing.FUNCTIONS,
-    "ceil": _unary(pc.ceil),
-    "floor": _unary(pc.floor),
+    "ceil": unary(pc.ceil),
+    "floor": unary(pc.floor),
     "is_in": _is_in,
-    "list.len": _unary(lambda data: pc.cast(pc.list_value_length(data), pa.uint32())),
+    "list.len": unary(lambda data: pc.cast(pc.list_value_length(data), pa.uint32())),
     "round": _rounded,
     "__and__": _in_order(pc.and_kleene),
     "__or__": _in_order(pc.or_kleene),
-    "__invert__": _unary(pc.invert),
+    "__invert__": unary(pc.invert),
     "log": lambda node, operands: pc.logb(_floats(operands[0].data), pa.scalar(float(node.kwargs["base"]))),
-    "_is_close_float_promote": _unary(lambda data: _floats(data)),
+    "_is_close_float_promote": unary(lambda data: _floats(data)),
     "cast": _cast,
     "clip": _clipped,
     "clip_lower": _clipped,
@@ -231,7 +227,7 @@ OWN: dict[str, ComputeNode] = {
     "coalesce": _in_order(pc.coalesce),
     "concat_str": texts.joined,
     "fill_null": _filled,
-    "is_null": _unary(pc.is_null),
+    "is_null": unary(pc.is_null),
     "list.sum": _list_sum,
     "max_horizontal": _extreme(pc.max_element_wise),
     "mean_horizontal": _mean,

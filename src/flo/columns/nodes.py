@@ -31,3 +31,8 @@ ColumnNode: TypeAlias = "ExprNode"
 """A node: its kind, its name, its arguments and its options."""
 ComputeNode: TypeAlias = "Callable[[ExprNode, list[NodeValue]], Data]"
 """Computes a node from its operands."""
+
+
+def unary(function: Callable[..., Data]) -> ComputeNode:
+    """Return a node that applies a function to its operand."""
+    return lambda node, operands: function(operands[0].data)

@@ -14,15 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns import times
-from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue
+from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue, unary
 from flo.core.errors import ElementError
 
 BLANKS = string.whitespace
 """What `strip_chars` removes if it is not told."""
-
-
-def _plain(function: Callable[..., Data]) -> ComputeNode:
-    return lambda node, operands: function(operands[0].data)
 
 
 def _argument(node: ColumnNode, operands: list[NodeValue], index: int = 1) -> str:
@@ -111,7 +107,7 @@ def _to_date(node: ColumnNode, operands: list[NodeValue]) -> Data:
 FUNCTIONS: dict[str, ComputeNode] = {
     "str.contains": _matched(pc.match_substring, pc.match_substring_regex),
     "str.ends_with": _affix(pc.ends_with),
-    "str.len_chars": _plain(pc.utf8_length),
+    "str.len_chars": unary(pc.utf8_length),
     "str.replace": _replaced,
     "str.replace_all": _replaced,
     "str.slice": _sliced,
@@ -122,8 +118,8 @@ FUNCTIONS: dict[str, ComputeNode] = {
     "str.strip_chars_start": _trimmed(pc.utf8_ltrim),
     "str.to_date": _to_date,
     "str.to_datetime": _to_datetime,
-    "str.to_lowercase": _plain(pc.utf8_lower),
-    "str.to_titlecase": _plain(pc.utf8_title),
-    "str.to_uppercase": _plain(pc.utf8_upper),
+    "str.to_lowercase": unary(pc.utf8_lower),
+    "str.to_titlecase": unary(pc.utf8_title),
+    "str.to_uppercase": unary(pc.utf8_upper),
 }
 """The functions whose result is null exactly where the text is."""

@@ -18,9 +18,8 @@ import pyarrow.compute as pc
 from flo.columns.indices import expand_ranges
 from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue
 from flo.core.errors import ElementError
-from flo.values.event_time import EPOCH
+from flo.values.event_time import EPOCH, MICROSECOND, span_of
 
-MICROSECOND = timedelta(microseconds=1)
 YEARS = (datetime.min - EPOCH) // MICROSECOND, (datetime.max - EPOCH) // MICROSECOND
 WHOLE = -(1 << 63), (1 << 63) - 1
 Flags = npt.NDArray[np.bool_]
@@ -34,11 +33,6 @@ def time_kind(arrow: pa.DataType) -> type | None:
     if pa.types.is_floating(arrow):
         return float
     return timedelta if pa.types.is_date32(arrow) or pa.types.is_timestamp(arrow) else None
-
-
-def counted(duration: object) -> Any:
-    """Return a duration in the unit that times are counted in."""
-    return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
 
 class TimeNumbers(NamedTuple):
@@ -108,7 +102,7 @@ def _numbered(numbers: TimeArray, every: Any) -> TimeArray:
 
 def _start(data: pa.Array, every: Any = None) -> pa.Array:
     """Return the start of the last window that has each time; without windows, the time itself."""
-    times, every = TimeNumbers.of("window_start", data), counted(every)
+    times, every = TimeNumbers.of("window_start", data), span_of(every)
     if every is None:
         return times.to_array(times.numbers, np.zeros(len(data), bool))
     if times.numbers.dtype == np.float64:
@@ -119,7 +113,7 @@ def _start(data: pa.Array, every: Any = None) -> pa.Array:
 
 def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
     """Return the starts of all windows that have each time, the earliest first."""
-    times, size, every = TimeNumbers.of("window_starts", data), counted(size), counted(every)
+    times, size, every = TimeNumbers.of("window_starts", data), span_of(size), span_of(every)
     if times.numbers.dtype == np.float64:
         last = _numbered(times.numbers, float(every))
         counts = np.zeros(len(data), np.int64)
@@ -148,7 +142,7 @@ def _float_end(number: TimeArray, size: object, every: object) -> TimeArray:
 
 def _end(data: pa.Array, size: object, every: object = None) -> pa.Array:
     """Return the end of the windows that start at these times; without `every`, the times and the size."""
-    times, size, every = TimeNumbers.of("window_end", data), counted(size), counted(every)
+    times, size, every = TimeNumbers.of("window_end", data), span_of(size), span_of(every)
     if times.numbers.dtype == np.float64 and every is not None:
         ends = _float_end(np.rint(times.numbers / every), size, every)
         return times.to_array(ends, ~np.isfinite(ends))
@@ -176,7 +170,7 @@ def session_bounds(first: TimeArray, last: TimeArray, gap: object, bound: pa.Dat
     """Return the bounds of sessions with these first and last times, as numbers."""
     every = np.zeros(len(first), bool)
     return TimeNumbers(first, every, bound).to_array(first, every), _later(
-        TimeNumbers(last, every, bound), counted(gap)
+        TimeNumbers(last, every, bound), span_of(gap)
     )
 
 

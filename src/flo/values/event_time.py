@@ -38,6 +38,7 @@ else:
 
 Duration: TypeAlias = float | Decimal | Fraction | timedelta
 """A duration for type checkers, which count integers as floats."""
+MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
 UTC_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -239,3 +240,8 @@ def no_bound(moment: object) -> ElementError:
 def too_large(offset: object, width: object) -> ElementError:
     """Return the error for a time of which floats cannot tell the window: its bounds would be rounded to one number."""
     return ElementError(f"the time {offset!r} is too large for windows of {width!r}")
+
+
+def span_of(duration: object) -> Any:
+    """Return a duration in the unit that times are counted in: of timedeltas, microseconds."""
+    return duration // MICROSECOND if isinstance(duration, timedelta) else duration

@@ -128,7 +128,7 @@ class _Cutting:
         kind = operators_on_tables().get(first.name)
         if kind is not None and where != Placement.ANYWHERE.value:
             if kind.cut is Cut.BY_WINDOW:
-                return self._by_window(kind, old)
+                return self._by_window(old)
             if kind.cut is Cut.BY_STREAM:
                 return self._by_stream(described, old)
             if kind.placement is Placement.BY_KEY:
@@ -138,7 +138,7 @@ class _Cutting:
             raise _uncut(described, "it holds rows, and does not declare by which key")
         return [first] * self.shards
 
-    def _by_window(self, kind: type[OnTables[Operator]], old: list[VertexState]) -> list[VertexState]:
+    def _by_window(self, old: list[VertexState]) -> list[VertexState]:
         """Cuts spread windows: every shard gets the latest clock, and the rows of its windows.
 
         The rows of a window come from one old shard, which knows their order. Rows of different windows need none.

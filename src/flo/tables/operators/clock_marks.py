@@ -14,10 +14,10 @@ from typing import Any
 
 from flo.core.operator import Operator
 from flo.tables.operators.clock_streams import ClockTables
-from flo.tables.operators.clocks import Clock, ClockOfAll, ClockOfPartitions, EventTime, microseconds
+from flo.tables.operators.clocks import Clock, ClockOfAll, ClockOfPartitions, EventTime
 from flo.tables.operators.dedupe import DedupeTables
 from flo.tables.operators.windows import WindowTables
-from flo.values.event_time import EPOCH, UTC_EPOCH
+from flo.values.event_time import EPOCH, UTC_EPOCH, span_of
 from flo.values.operators.active_clocks import ActiveClock
 
 MOST_SHOWN = 64
@@ -102,8 +102,8 @@ def _read_active(operator: ActiveClock) -> ClockMark | None:
     if not operator.latest:
         return None
     is_moment = isinstance(operator.latest[0][1], timedelta)
-    each = tuple((partition, microseconds(time)) for partition, time in operator.latest)
-    lateness = microseconds(operator.lateness) if operator.lateness else 0
-    whole = None if operator.whole is None else microseconds(operator.whole)
+    each = tuple((partition, span_of(time)) for partition, time in operator.latest)
+    lateness = span_of(operator.lateness) if operator.lateness else 0
+    whole = None if operator.whole is None else span_of(operator.whole)
     zoned = operator.origin == UTC_EPOCH if is_moment else False
     return ClockMark(whole, lateness, is_moment, zoned, each, operator.partitions, operator.idle)

@@ -42,7 +42,7 @@ from flo.tables.operator import OnTables, Op
 from flo.tables.operators.weights import select_rows
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest, with_weights
-from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
+from flo.values.event_time import EPOCH, MICROSECOND, UTC_EPOCH, offset_of, origin_of, span_of
 from flo.values.operators.clocks import ClockOf
 from flo.values.operators.dedupe import Dedupe
 from flo.values.operators.shapes import expect_declared
@@ -53,7 +53,6 @@ from flo.values.sequence import SequenceValue
 Times: TypeAlias = npt.NDArray[Any]
 """int64 or float64 (of dates and datetimes microseconds from the epoch); Python's own numbers where those would
 overflow or be rounded."""
-MICROSECOND = timedelta(microseconds=1)
 EXACT = 1 << 53
 """Up to here every whole number is a float."""
 LARGE = 1 << 60
@@ -356,11 +355,11 @@ class EventTime(Axis):
 
     @property
     def durations(self) -> tuple[Any, ...]:  # type: ignore[override]
-        return (*map(microseconds, self.like.durations().values()), self.lateness)
+        return (*map(span_of, self.like.durations().values()), self.lateness)
 
     @property
     def lateness(self) -> Any:
-        return microseconds(self.like.lateness) if self.like.lateness else 0
+        return span_of(self.like.lateness) if self.like.lateness else 0
 
     def times(self, groups: Groups, before: ClockReading) -> tuple[bool, Times]:
         origin = self._origin(before) if len(before.known) == 1 and (before.known[0] or before.seen) else None
@@ -449,11 +448,6 @@ def moment_of(number: Any, axis: Axis, zoned: bool) -> Any:
     if axis.kind is timedelta:
         return (UTC_EPOCH if zoned else EPOCH) + timedelta(microseconds=number)
     return number
-
-
-def microseconds(duration: Any) -> Any:
-    """A duration in the unit of the time column: microseconds, or numbers as they are."""
-    return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
 
 def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) -> tuple[Any, Times]:

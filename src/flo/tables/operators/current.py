@@ -41,8 +41,8 @@ from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import with_weights
 from flo.tables.translate import CHOICES
 from flo.tables.values import WEIGHT, layout_of
+from flo.values.event_time import span_of
 from flo.values.operators.current import LatestResults, State
-from flo.values.operators.interval_joins import span_of
 from flo.values.operators.retain import to_number
 
 RESULT, LAST = "result", "last"

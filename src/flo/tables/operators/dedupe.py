@@ -36,13 +36,13 @@ from flo.tables.operators.clocks import (
     Times,
     durations_of,
     kind_of,
-    microseconds,
     new_clock,
 )
 from flo.tables.state.keys import Keys
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest, group_equal_rows
 from flo.tables.translate import form_of
+from flo.values.event_time import span_of
 from flo.values.operators.dedupe import Dedupe
 
 MARK = "mark/"
@@ -128,7 +128,7 @@ class DedupeTables(OnTables[Dedupe]):
 
     @property
     def _keep(self) -> Any:
-        return microseconds(self.like.keep)
+        return span_of(self.like.keep)
 
     @property
     def _axis(self) -> EventTime:

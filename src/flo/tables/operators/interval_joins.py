@@ -50,7 +50,8 @@ from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.timed import Timed, add_span, match_times, timed_run, times_in
 from flo.tables.translate import CHOICES
-from flo.values.operators.interval_joins import IntervalJoin, span_of
+from flo.values.event_time import span_of
+from flo.values.operators.interval_joins import IntervalJoin
 from flo.values.operators.retain import to_number
 from flo.values.operators.shapes import SIDES
 from flo.values.row_functions import passed_by

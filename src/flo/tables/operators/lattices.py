@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, final, get_args, get_origin
+from typing import Any, final, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,7 @@ from flo.tables.state.totals import numbers_in
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of
 from flo.values.canonical import canonical_element
+from flo.values.exact import plain_type
 from flo.values.lattice import TOP, Lattice
 from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or, canonical
 from flo.values.lattice_structures import Product, Versioned
@@ -76,18 +77,13 @@ def _has_declared_type(kind: Any, layout: Layout) -> bool:
     if kind is Any or kind == layout.element:
         return True
     plain = isinstance(kind, type) and not get_args(kind)
-    return plain and layout.names == (VALUE,) and accepts(kind, _plain_kind(layout.cells[0].kind))
-
-
-def _plain_kind(kind: Any) -> Any:
-    """The Python type, without the Arrow type beside it."""
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return plain and layout.names == (VALUE,) and accepts(kind, plain_type(layout.cells[0].kind))
 
 
 def _is_one_of(layout: Layout, *kinds: Any) -> bool:
     """Whether rows are values of one of these Python types, and never None."""
     cell = layout.cells[0]
-    return layout.names == (VALUE,) and _plain_kind(cell.kind) in kinds and not cell.nullable
+    return layout.names == (VALUE,) and plain_type(cell.kind) in kinds and not cell.nullable
 
 
 def _parts(layout: Layout) -> list[Layout | None]:
@@ -181,7 +177,7 @@ def _find_best(layout: Layout, table: pa.Table, *, largest: bool) -> Indices:
     for name, cell, each in zip(layout.names, layout.cells, comparisons(layout) or (), strict=True):
         column = one_chunk(table[name])
         column = column if len(rows) == len(column) else column.take(pa.array(rows))
-        if _plain_kind(cell.kind) in _SEARCHED and not pa.types.is_fixed_size_binary(column.type):
+        if plain_type(cell.kind) in _SEARCHED and not pa.types.is_fixed_size_binary(column.type):
             best = np.asarray(pc.equal(column, pc.min_max(column)["max" if largest else "min"]))
         else:
             numbers = each.numbers(column)

@@ -33,13 +33,13 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import row_by_row, written
 from flo.tables.groups import ONE, Counts, Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
-from flo.tables.operators.clocks import microseconds
 from flo.tables.operators.ordering import Arranged
 from flo.tables.operators.results import Accumulating
 from flo.tables.state.run import Run
 from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of, of_elements, schema_of
+from flo.values.event_time import span_of
 from flo.values.operators.sequences import Alert, Enumerate, Scan, Take, Window
 
 
@@ -236,7 +236,7 @@ class SpanTables(OnTables[Window]):
 
     def find_ends(self, table: pa.Table) -> list[int]:
         """Returns for each window that ends in these rows, how many of them come before its end."""
-        interval = microseconds(self.like.interval)
+        interval = span_of(self.like.interval)
         times = _times(table)
         reached = np.fmax.accumulate(times).tolist()
         ends: list[int] = []

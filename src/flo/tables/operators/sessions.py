@@ -32,7 +32,7 @@ from flo.columns.indices import Indices, take_rows
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
 from flo.tables.operator import register_in
-from flo.tables.operators.clocks import Axis, ClockReading, EventTime, Times, microseconds, running_max
+from flo.tables.operators.clocks import Axis, ClockReading, EventTime, Times, running_max
 from flo.tables.operators.weights import totals
 from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Bounds, Closing, TimedDelta, Windower
 from flo.tables.state.matching import match_keys
@@ -41,7 +41,7 @@ from flo.tables.state.run import Run, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
-from flo.values.event_time import too_large
+from flo.values.event_time import span_of, too_large
 from flo.values.operators.windows import Session
 from flo.values.ordered import SortedKeys
 
@@ -400,4 +400,4 @@ def _spans(group: int, spans: list[FirstAndLast], dtype: Any) -> Spans:
 
 @register_in(WINDOWERS, Session)
 def make_sessions(like: Any, inputs: Any) -> Windower:
-    return Sessions(EventTime(like, inputs), microseconds(like.gap))
+    return Sessions(EventTime(like, inputs), span_of(like.gap))

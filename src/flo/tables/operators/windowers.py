@@ -41,10 +41,10 @@ from flo.core.errors import ElementError
 from flo.core.operator import Operator
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import register_in
-from flo.tables.operators.clocks import LARGE, Axis, ClockReading, EventTime, RowNumbers, Times, ids_of, microseconds
+from flo.tables.operators.clocks import LARGE, Axis, ClockReading, EventTime, RowNumbers, Times, ids_of
 from flo.tables.state.panes import Panes
 from flo.tables.state.run import Run
-from flo.values.event_time import find_window
+from flo.values.event_time import find_window, span_of
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import Sliding, Tumbling
 
@@ -370,7 +370,7 @@ def _whole(numbers: Any) -> Indices:
 
 @register_in(WINDOWERS, Tumbling, Sliding)
 def make_grid(like: Any, inputs: Any) -> Windower:
-    return Grid(EventTime(like, inputs), microseconds(like.size), microseconds(like.slide))
+    return Grid(EventTime(like, inputs), span_of(like.size), span_of(like.slide))
 
 
 @register_in(WINDOWERS, Batch)

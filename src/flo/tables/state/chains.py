@@ -33,12 +33,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, largest, one_chunk, take_rows
-from flo.columns.windowing import TimeNumbers, are_apart, counted
+from flo.columns.windowing import TimeNumbers, are_apart
 from flo.tables.state.neighbours import find_ranges, have_own_numbers
 from flo.tables.state.run import Owned, Ranges, Run, starts_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import group_equal_rows
 from flo.tables.values import WEIGHT
+from flo.values.event_time import span_of
 
 TimesOfRows = npt.NDArray[Any]
 """Times as integers or floats."""
@@ -63,7 +64,7 @@ class Spacing:
 
     def are_apart(self, later: TimesOfRows, earlier: TimesOfRows) -> Mask:
         """Return which pairs of times are a gap or more apart."""
-        return are_apart(later, earlier, counted(self.gap))
+        return are_apart(later, earlier, span_of(self.gap))
 
 
 class Chains(NamedTuple):

@@ -141,9 +141,8 @@ class Trace(Lowerable):
         return hash(type(self))
 
     def _content(self) -> dict[str, Any]:
-        """Return the weights of rows by their text, to compare traces that have other runs."""
-        table = self.table()
-        rows = [] if table is None else table.to_pylist()
+        """Return the weights of rows by their text, to compare traces that have other runs, and some."""
+        rows = self.join(list(self.runs), fully=True).table.to_pylist()
         return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
 
     def lower(self, lower: Lowering) -> Term:
@@ -497,6 +496,5 @@ class Latest(Trace):
         return (np.concatenate(indices), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
 
     def _content(self) -> dict[str, Any]:
-        table = self.table()
-        rows = [] if table is None else table.to_pylist()
+        rows = self.join(list(self.runs), fully=True).table.to_pylist()
         return {text_of({name: row[name] for name in self.columns}): text_of(row) for row in rows}

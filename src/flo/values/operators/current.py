@@ -27,8 +27,7 @@ from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, PairFunction, TimeValue, Unit
-from flo.values.event_time import expect_durations, is_positive_duration
-from flo.values.operators.interval_joins import span_of
+from flo.values.event_time import expect_durations, is_positive_duration, span_of
 from flo.values.operators.keyed_streams import expect_inner, expect_keyed, key_note, key_portions
 from flo.values.operators.lvars import as_lvar, expect_clock
 from flo.values.operators.retain import Waiting, keep_rows, release_rows, to_number

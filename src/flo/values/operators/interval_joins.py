@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any, final
 
 from flo.core.collection import End
@@ -22,7 +21,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
 from flo.values.canonical import canonical_element
-from flo.values.event_time import expect_durations, offset_of, origin_of
+from flo.values.event_time import expect_durations, offset_of, origin_of, span_of
 from flo.values.operators.joins import (
     Into,
     KeyFunction,
@@ -39,13 +38,7 @@ from flo.values.operators.shapes import SIDES, ByPortions, consume_each, evaluat
 from flo.values.ordered import SortedKeys
 from flo.values.weighted import Bag, BagValue, Weights
 
-MICROSECOND = timedelta(microseconds=1)
 NO_ROWS: Weights = PersistentMap()
-
-
-def span_of(duration: object) -> Any:
-    """Return a span of time as a number: of timedeltas, microseconds."""
-    return duration // MICROSECOND if isinstance(duration, timedelta) else duration
 
 
 @final

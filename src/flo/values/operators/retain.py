@@ -20,14 +20,13 @@ from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
-from flo.values.event_time import is_positive_duration, offset_of, origin_of
+from flo.values.event_time import is_positive_duration, offset_of, origin_of, span_of
 from flo.values.operators.lvars import as_lvar, expect_clock
 from flo.values.operators.shapes import ByPortions, all_ending, consume_each, evaluate_ahead, expect_declared
 from flo.values.operators.zsets import expect_zset, make_delta
 from flo.values.ordered import SortedKeys
 from flo.values.weighted import Weights, ZSetValue
 
-MICROSECOND = timedelta(microseconds=1)
 NO_ROWS: Weights = PersistentMap()
 Waiting: TypeAlias = PersistentMap[Element, Weights]
 """Rows with their weights, by a number."""
@@ -35,8 +34,7 @@ Waiting: TypeAlias = PersistentMap[Element, Weights]
 
 def to_number(moment: object) -> TimeValue:
     """Return a time as a number, or as microseconds from the epoch."""
-    offset = offset_of(moment, origin_of(moment))
-    return offset // MICROSECOND if isinstance(offset, timedelta) else offset
+    return span_of(offset_of(moment, origin_of(moment)))
 
 
 def keep_rows(
@@ -128,7 +126,7 @@ class Retain(ByPortions):
             return mark
         if isinstance(self.keep, timedelta) != isinstance(moment, date):
             raise ElementError(f"`keep` of `retain` is {self.keep!r}, but the clock is {moment!r}")
-        return mark - (self.keep // MICROSECOND if isinstance(self.keep, timedelta) else self.keep)
+        return mark - span_of(self.keep)
 
     def expect_kind(self, moment: object) -> None:
         """Raise if the clock cannot be compared with the times of the rows, as far as their type is known."""
