@@ -145,3 +145,19 @@ def test_back_to_when_an_output_with_a_sink_was_a_view(reconciles: bool, tmp_pat
         query.push(sales=[Sale("c", 1)])
     expected = flow_of({"sums": sums}).on(flo.here).run(sales=[*SALES, Sale("c", 1)])["sums"]
     assert total_of(changes_between(tmp_path / "sums", -1, None)) == total_of([expected])
+
+
+def test_the_order_of_equal_operators_is_not_another_program(tmp_path: Path) -> None:
+    def made(*order: str) -> flo.Flow:
+        flow = flo.Flow("twins")
+        numbers = flow.input("numbers", flo.ZSet[int])
+        twins = {name: numbers.distinct() for name in order}
+        for least, name in enumerate("ab"):
+            flow.output(name, twins[name].filter(lambda x, least=least: x > least))
+        return flow
+
+    with made("a", "b").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(numbers=[1, 1, 2])
+    with made("b", "a").on(flo.here).start(checkpoint=tmp_path) as query:
+        query.push(numbers={1: -2, 3: 1})
+        assert [query.view(name).value() for name in "ab"] == [{2: 1, 3: 1}, {2: 1, 3: 1}]

@@ -109,7 +109,7 @@ def expect_same_outline(before: Outline, ours: Outline, state: str = "the state"
     for old, new in zip(before, ours, strict=True):
         for their, our in zip(old.functions, new.functions, strict=True):
             _expect_same_function(their.identity, our, old, new, state)
-        if old.reads != new.reads:
+        if _rows_read(old) != _rows_read(new):
             facts = (*_place(new), ("it read", _streams(before, old)), ("it reads", _streams(ours, new)))
             raise CheckpointError(
                 f"{state} {ANOTHER}: {_called(new)} reads other streams", facts=facts, instead=(RESUMES, ANEW)
