@@ -21,7 +21,7 @@ import flo
 from flo.local.here import OnHere
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop
-from flo.local.worker import ForkedWorker, WorkerLost, delay_interrupt
+from flo.local.worker import ForkedWorker, TasksOfWorker, WorkerLost, delay_interrupt
 from flo.local.workers import FEW_ROWS, Workers
 from flo.shards.tasks import sending
 from tests.engines.engine import comparable
@@ -185,6 +185,15 @@ def test_a_push_that_was_interrupted_changes_nothing(monkeypatch: pytest.MonkeyP
         loop.push(sales=[Sale("a", 8, 3)])
         counts = {row["shop"]: row["n"] for row in loop.result()["shops"].to_pylist()}
         assert counts == {"a": 2, "b": 1}
+
+
+def test_questions_and_answers_may_be_larger_than_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a message for each question, the worker would wait to send its answer, and the parent to send the next."""
+    large = b"x" * (1 << 24)
+    monkeypatch.setattr(TasksOfWorker, "_answer", lambda _, question: question)
+    with in_workers(failing()) as loop:
+        answers = executor(loop)._answers([(1, (large,)), (0, ("own",)), (1, (large,))])
+        assert [len(each) for each in answers] == [len(large), 3, len(large)]
 
 
 def test_a_message_is_not_interrupted() -> None:

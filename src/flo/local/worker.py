@@ -1,7 +1,8 @@
 """One worker: it answers questions of the process that runs the program, with what its tasks send.
 
-A question is a tuple such as (3, "stage", 1, batch, 0, blobs): in the third micro-batch, run stage 1 as task 0 with
-what it receives. The answer is a list of blobs on their way, or an error.
+A question is a tuple such as ("stage", 1, batch, 0, blobs): run stage 1 as task 0 with what it receives. The answer is
+a list of blobs on their way, or an error. All questions to a worker go in one message, and so do their answers: if
+either side sent a second message before it reads, both could wait for the other to read.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import os
 import pickle
 import signal
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from types import FrameType
 from typing import Any, Protocol, TypeAlias
 
@@ -28,7 +29,7 @@ from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
 
 WorkerRequest: TypeAlias = tuple[Any, ...]
-"""What a worker is asked for: the micro-batch, a word, and its arguments."""
+"""What a worker is asked for: a word, and its arguments."""
 
 
 class WorkerLost(FloError):
@@ -52,12 +53,15 @@ class TasksOfWorker:
             "size": tasks.state_size,
         }
 
-    def answer(self, batch: int, kind: str, *details: Any) -> Any:
-        """The answer to a question: what it asks for, or an error."""
-        self._answered += 1
+    def answer(self, batch: int, questions: Sequence[WorkerRequest]) -> list[Any]:
+        """The answers to questions of a micro-batch, each what it asks for, or an error."""
         if batch != self._batch:
             self._batch = batch
             self._own.clear()
+        return [self._answer(*each) for each in questions]
+
+    def _answer(self, kind: str, *details: Any) -> Any:
+        self._answered += 1
         try:
             return self._act[kind](*details)
         except BaseException as error:
@@ -83,16 +87,16 @@ class TasksOfWorker:
 
 
 class Worker(Protocol):
-    """Runs the tasks of one number. It answers questions in the order in which it was asked."""
+    """Runs the tasks of one number."""
 
-    def send(self, question: WorkerRequest) -> None:
-        """Ask it."""
+    def send(self, batch: int, questions: list[WorkerRequest]) -> None:
+        """Ask it, in a micro-batch. Its answers to other questions were received or discarded."""
 
-    def receive(self) -> Any:
-        """The answer to the next question: what it asks for, or an error."""
+    def receive(self) -> list[Any]:
+        """The answers to the questions: what they ask for, or an error."""
 
     def discard(self) -> None:
-        """Forget the questions whose answers were not received, because waiting for them was interrupted."""
+        """Forget questions whose answers were not received, because waiting for them was interrupted."""
 
     def close(self) -> None:
         """Ask nothing any more."""
@@ -106,16 +110,15 @@ class OwnWorker:
     """This process. It works on an answer when that is to be received, while the others work on theirs."""
 
     tasks: TasksOfWorker
-    questions: deque[WorkerRequest] = field(default_factory=deque)
+    asked: tuple[int, list[WorkerRequest]] = (0, [])
 
-    def send(self, question: WorkerRequest) -> None:
-        self.questions.append(question)
+    def send(self, batch: int, questions: list[WorkerRequest]) -> None:
+        self.asked = batch, questions
 
-    def receive(self) -> Any:
-        return self.tasks.answer(*self.questions.popleft())
+    def receive(self) -> list[Any]:
+        return self.tasks.answer(*self.asked)
 
-    def discard(self) -> None:
-        self.questions.clear()
+    def discard(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -133,27 +136,28 @@ class ForkedWorker:
         self.process = context.Process(target=_serve, args=given, name=f"flo worker {number}", daemon=True)
         self.process.start()
         other.close()
-        self._unanswered = 0
+        self._is_asked = False
 
-    def send(self, question: WorkerRequest) -> None:
+    def send(self, batch: int, questions: list[WorkerRequest]) -> None:
         with delay_interrupt():
             try:
-                self.connection.send(question)
+                self.connection.send((batch, questions))
             except (BrokenPipeError, ConnectionResetError):
                 raise self._lost() from None
-            self._unanswered += 1
+            self._is_asked = True
 
-    def receive(self) -> Any:
-        self.connection.poll(None)  # an interrupt leaves the answer there
+    def receive(self) -> list[Any]:
+        self.connection.poll(None)  # an interrupt leaves the answers there
         with delay_interrupt():
-            self._unanswered -= 1
+            self._is_asked = False
             try:
-                return self.connection.recv()
+                answers: list[Any] = self.connection.recv()
             except (EOFError, ConnectionResetError):
                 raise self._lost() from None
+            return answers
 
     def discard(self) -> None:
-        while self._unanswered:
+        if self._is_asked:
             self.receive()
 
     def _lost(self) -> WorkerLost:
@@ -203,13 +207,20 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
     own = TasksOfWorker(number, tasks, exchange)
     while True:
         try:
-            question = connection.recv()
+            asked = connection.recv()
         except (EOFError, OSError):  # the parent has stopped it, or was killed: then nobody else removes the files
             exchange.remove()
             os._exit(0)
-        answer = own.answer(*question)
-        with suppress(OSError):  # the parent is gone, which the next question tells
-            try:
-                connection.send(answer)
-            except (pickle.PicklingError, TypeError, AttributeError):
-                connection.send(FloError(f"worker {number} raised {type(answer).__name__}: {answer}"))
+        answers = [_sendable(each, number) for each in own.answer(*asked)]
+        with suppress(OSError):  # the parent is gone, which the next message tells
+            connection.send(answers)
+
+
+def _sendable(answer: Any, number: int) -> Any:
+    """An answer, or an error in its place that can be pickled."""
+    if isinstance(answer, BaseException):
+        try:
+            ForkingPickler.dumps(answer)
+        except (pickle.PicklingError, TypeError, AttributeError):
+            return FloError(f"worker {number} raised {type(answer).__name__}: {answer}")
+    return answer

@@ -90,10 +90,14 @@ class Workers:
     def _answers(self, asked: list[tuple[int, WorkerRequest]]) -> list[Any]:
         for worker in self.workers:
             worker.discard()
-        for number, question in asked:
-            self.workers[number].send((self._batches, *question))
-        own_first = sorted(range(len(asked)), key=lambda place: asked[place][0])
-        answers = {place: self.workers[asked[place][0]].receive() for place in own_first}
+        places: dict[int, list[int]] = {}
+        for place, (number, _) in enumerate(asked):
+            places.setdefault(number, []).append(place)
+        for number, own in places.items():
+            self.workers[number].send(self._batches, [asked[place][1] for place in own])
+        answers: dict[int, Any] = {}
+        for number in sorted(places):  # this process works while the others do
+            answers |= zip(places[number], self.workers[number].receive(), strict=True)
         for each in answers.values():
             if isinstance(each, BaseException):
                 raise each
