@@ -381,8 +381,14 @@ class GroupRounds(InRounds):
             _, deltas = self.form.consume_all(*(each.table for each in wholes))
             for place, delta in enumerate(deltas):
                 if isinstance(delta, Rows):
-                    parts[place].append(delta.table.select(schemas[place].names).cast(schemas[place]))
+                    parts[place].append(_with_schema(delta.table, schemas[place]))
         return [pa.concat_tables(some) for some in parts]
+
+
+def _with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the columns of a schema, which a table has, perhaps with more nulls. Arrow casts no row that is null if a
+    part of it must not be."""
+    return pa.Table.from_arrays(table.select(schema.names).columns, schema=schema)
 
 
 def _by_key(table: pa.Table, numbers: Numbers) -> Run:
@@ -416,8 +422,7 @@ def read_groups(schema: pa.Schema, groups: Run, number: int, sources: list[tuple
         for run in runs if len(places) else ():
             ours, theirs = match_keys(some, run)
             if len(ours):
-                rows = take_rows(run.table.select(schema.names), theirs)
-                rows = rows if rows.schema == schema else rows.cast(schema)
+                rows = _with_schema(take_rows(run.table.select(schema.names), theirs), schema)
                 parts.append(rows.add_column(0, NUMBER, to_arrow(places[ours])))
     if not parts:
         nothing = pa.schema([NUMBER, *schema]).empty_table()
