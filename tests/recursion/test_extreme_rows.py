@@ -52,3 +52,20 @@ def test_a_row_in_a_column_may_be_missing(few: int, monkeypatch: pytest.MonkeyPa
     flow.output("out", starts.fixpoint(body))
     first: dict[str, Any] = {"starts": [At("a", (1, "x"))], "steps": [Step("a", "b", None), Step("b", "c", (2, "y"))]}
     expect_equal(flow, few, monkeypatch, first, {"starts": [At("b", None)]}, {"starts": {At("a", (1, "x")): -1}})
+
+
+def test_weights_of_all_rounds_together_may_be_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row is there, however often it is derived in each of several rounds."""
+    flow = flo.Flow("paths")
+    steps, starts = flow.input("steps", flo.ZSet[Step]), flow.input("starts", flo.ZSet[At])
+
+    def body(reach: Any, starts: Any) -> Any:
+        return starts.union(reach.join(steps, on="node", other_on="src").select(node="dst", place="place"))
+
+    flow.output("out", starts.fixpoint(body))
+    many = 2**62
+    first: dict[str, Any] = {
+        "starts": {At("a", None): 1, At("d", None): many},
+        "steps": {Step("a", "d", None): many, Step("a", "b", None): 1, Step("b", "d", None): many},
+    }
+    expect_equal(flow, 0, monkeypatch, first, {"starts": {At("d", None): -many}}, {"starts": {At("a", None): -1}})
