@@ -86,6 +86,14 @@ QUERIES = {
     "nulls": "WITH RECURSIVE r(id) AS (SELECT max(id) FROM staff UNION ALL SELECT nullif(id - 1, 2) FROM r WHERE id > 0) SELECT id FROM r",
     "items": """WITH RECURSIVE r(n) AS (SELECT boss FROM staff UNION ALL SELECT explode(array(n + 1, n + 2)) FROM r WHERE n < 3)
         SELECT * FROM r""",
+    "arrays that may have nulls": """WITH RECURSIVE r(x, p) AS (
+        SELECT src, array(src) FROM hops
+        UNION ALL SELECT h.dst, array_append(p, h.dst) FROM r JOIN hops h ON x = h.src WHERE NOT array_contains(p, h.dst)
+    ) SELECT x, array_join(p, ' ') AS p FROM r""",
+    "structs that may have nulls": """WITH RECURSIVE r(s) AS (
+        SELECT named_struct('a', src, 'b', km) FROM hops
+        UNION ALL SELECT named_struct('a', nullif(s.a, 'a'), 'b', s.b + 1) FROM r WHERE s.b < 3
+    ) SELECT s.a, s.b FROM r""",
     "one after the other": """WITH RECURSIVE a(n) AS (SELECT min(id) FROM staff UNION ALL SELECT n + 1 FROM a WHERE n < 3),
         b(n) AS (SELECT n FROM a UNION ALL SELECT n + 10 FROM b JOIN a USING (n) WHERE n < 9) SELECT * FROM b""",
     "exists": """WITH RECURSIVE r(x) AS (
@@ -166,7 +174,7 @@ def setting(spark: Any, **values: int) -> Iterator[None]:
         spark.conf.unset(name)
 
 
-SAMPLE = {"semi join with the levels"}
+SAMPLE = {"semi join with the levels", "arrays that may have nulls"}
 """Queries for every run of the tests: batch Spark takes a job for each level."""
 
 

@@ -88,6 +88,8 @@ def _common(verb: str, name: str, one: Any, other: Any, stream: AnyBase) -> Any:
         plain = right.plain
     elif plain_type(left.plain) is plain_type(right.plain) is int:
         plain = int if _fits_64_bits(left.plain) and _fits_64_bits(right.plain) else Int128
+    elif (nested := _nested(left.plain, right.plain)) is not None:
+        plain = nested
     else:
         raise TypeMismatch(
             f"`{verb}` needs columns of one type: `{name}` is {type_name(one)} on the left, and {type_name(other)} in "
@@ -95,6 +97,31 @@ def _common(verb: str, name: str, one: Any, other: Any, stream: AnyBase) -> Any:
             instead=((f"with_columns({name}=nw.col({name!r}).cast(…))", "converts one of them"),),
         ).at_users_line(stream)
     return Optional[plain] if left.nullable or right.nullable else plain  # noqa: UP045
+
+
+def _nested(one: Any, other: Any) -> Any:
+    """Return the type that has the tuples of both, named or not, if they differ only in which parts may be null."""
+    from flo.columns.row_types import row_type
+
+    if get_origin(one) is get_origin(other) is tuple and len(get_args(one)) == len(get_args(other)):
+        parts = [_with_nulls(a, b) for a, b in zip(get_args(one), get_args(other), strict=True)]
+        return None if None in parts else tuple[tuple(parts)]  # type: ignore[misc]
+    fields, others = _fields(one), _fields(other)
+    if hasattr(one, "_fields") and hasattr(other, "_fields") and list(fields) == list(others):  # equal as tuples
+        named = {name: _with_nulls(kind, others[name]) for name, kind in fields.items()}
+        return None if None in named.values() else row_type(named)
+    return None
+
+
+def _with_nulls(one: Any, other: Any) -> Any:
+    """Return the type of a part that may be null if it may be in one of both; None if they differ in something else."""
+    from flo.columns.aggregate_types import Kind
+
+    if one is ... or other is ...:
+        return one if one is other else None
+    left, right = Kind.of(one), Kind.of(other)
+    plain = left.plain if left.plain == right.plain else _nested(left.plain, right.plain)
+    return Optional[plain] if plain is not None and (left.nullable or right.nullable) else plain  # noqa: UP045
 
 
 def _fits_64_bits(kind: object) -> bool:

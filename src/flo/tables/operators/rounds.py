@@ -37,7 +37,18 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import is_row_fault
-from flo.columns.indices import Indices, Mask, Numbers, has_any, is_sorted, largest, one_chunk, sort_indices, take_rows, to_arrow
+from flo.columns.indices import (
+    Indices,
+    Mask,
+    Numbers,
+    has_any,
+    is_sorted,
+    largest,
+    one_chunk,
+    sort_indices,
+    take_rows,
+    to_arrow,
+)
 from flo.core.collection import Collection
 from flo.core.errors import EngineError
 from flo.core.graph import Node
