@@ -83,6 +83,17 @@ def test_a_fixpoint_is_kept_filled_and_rescaled(seed: int, tmp_path: Path) -> No
     assert not list(Checkpoint(str(tmp_path)).problems())
 
 
+def test_a_name_does_not_keep_the_state_of_another_body(tmp_path: Path) -> None:
+    there = {Edge(1, 2), Edge(2, 1)}
+    for body in (closure, without_circles):
+        flow = flo.Flow("reach")
+        flow.output("reach", flow.input("edges", flo.ZSet[Edge]).fixpoint(body).named("pairs"))
+        given = dict.fromkeys(there, 1)
+        with flow.on(flo.here).start(checkpoint=tmp_path, changed="fill", fill={"edges": given}) as query:
+            query.push(edges=given if body is closure else {})
+            assert rows(query.view("reach")) == {(a, b) for a, b in pairs(there) if a != b or body is closure}
+
+
 def test_in_several_processes() -> None:
     loop = build("counts").on(flo.here, workers=2).loop()
     there: set[Edge] = set()

@@ -117,9 +117,15 @@ def expect_same_outline(before: Outline, ours: Outline, state: str = "the state"
 
 
 def find_replaced(before: Outline, ours: Outline) -> frozenset[str]:
-    """Return the ids that the user has named and that stand for another operator now, or for other streams."""
+    """Return the ids that the user has named and that stand for another operator or body now, or for other streams."""
     both = _operators_of_both(before, ours)
-    return frozenset(new.id for old, new in both if _key(old) != _key(new) or _rows_read(old) != _rows_read(new))
+    replaced = {new.id for old, new in both if _key(old) != _key(new) or _rows_read(old) != _rows_read(new)}
+    return frozenset(replaced | {new.id for _, new in both if _inside(before, new.id) != _inside(ours, new.id)})
+
+
+def _inside(outline: Outline, around: str) -> set[str]:
+    """Return the ids of the operators in the body of another one."""
+    return {without_number(each.id) for each in outline if each.id.startswith(f"{around}/")} - {around}
 
 
 def find_changed_lambdas(before: Outline, ours: Outline) -> frozenset[str]:
