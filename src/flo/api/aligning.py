@@ -106,7 +106,7 @@ def _nested(one: Any, other: Any) -> Any:
     if get_origin(one) is get_origin(other) is tuple and len(get_args(one)) == len(get_args(other)):
         parts = [_with_nulls(a, b) for a, b in zip(get_args(one), get_args(other), strict=True)]
         return None if None in parts else tuple[tuple(parts)]  # type: ignore[misc]
-    fields, others = _fields(one), _fields(other)
+    fields, others = row_fields(one), row_fields(other)
     if hasattr(one, "_fields") and hasattr(other, "_fields") and list(fields) == list(others):  # equal as tuples
         named = {name: _with_nulls(kind, others[name]) for name, kind in fields.items()}
         return None if None in named.values() else row_type(named)

@@ -43,7 +43,6 @@ from flo.columns.indices import (
     Numbers,
     has_any,
     is_sorted,
-    largest,
     one_chunk,
     sort_indices,
     take_rows,
@@ -60,12 +59,12 @@ from flo.tables.operator import OnTables, Placement, to_table_type
 from flo.tables.operators.joins import JoinTables
 from flo.tables.operators.meetings import Meeting, pair_rows
 from flo.tables.operators.sets import DistinctTables
-from flo.tables.operators.weights import totals, weights_of
+from flo.tables.operators.weights import in_64_bits, summable, totals, weights_of
 from flo.tables.state.keys import Keys
 from flo.tables.state.matching import match_keys
 from flo.tables.state.merging import first_due
 from flo.tables.state.run import Run, merge_runs, run_of
-from flo.tables.state.trace import Trace, consolidate_table, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, consolidate_table, with_weights
 from flo.tables.streams import NUMBER, STREAM
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, Rows, of_elements, plain_zeros, schema_of
@@ -302,7 +301,7 @@ class WeighRounds(InRounds):
         traces[0].extend(replace(delta, table=with_round(delta.table, number)))
         owner, when, weight = (np.concatenate(each) for each in (owners, rounds, weights))
         order = sort_indices(owner * (int(when.max()) + 1) + when)
-        owner, when, weight = owner[order], when[order], _summable(weight[order])
+        owner, when, weight = owner[order], when[order], summable(weight[order])
         next_owner = owner[1:] != owner[:-1]
         total = np.cumsum(weight)
         total -= (total - weight)[np.concatenate([[0], np.flatnonzero(next_owner) + 1])][owner]  # of the row alone
@@ -313,21 +312,8 @@ class WeighRounds(InRounds):
         change[1:] -= np.where(owner[1:] == owner[:-1], change[:-1], 0)
         changed = np.flatnonzero(change)
         changed = changed[sort_indices(when[changed])]
-        rows = with_weights(take_rows(delta.table, owner[changed]), _in_64_bits(change[changed]))
+        rows = with_weights(take_rows(delta.table, owner[changed]), in_64_bits(change[changed]))
         yield list(split_rounds(rows, when[changed]))
-
-
-def _summable(weights: Indices) -> Indices:
-    """Return weights whose sums are exact: as integers of Python, if they may not fit 64 bits."""
-    return weights.astype(object) if largest(weights) * len(weights) > 2**62 else weights
-
-
-def _in_64_bits(weights: Indices) -> Indices:
-    """Return such weights as others. Raise if one does not fit."""
-    try:
-        return weights.astype(np.int64)
-    except OverflowError:
-        raise weight_overflow() from None
 
 
 @final

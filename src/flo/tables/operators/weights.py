@@ -183,3 +183,16 @@ class MovedPartners(NamedTuple):
     partners: Partners
     moved: Run
     """Keys that appear, with weight 1, or disappear, with weight -1."""
+
+
+def summable(weights: Indices) -> Indices:
+    """Return weights whose sums are exact: as integers of Python, if they may not fit 64 bits."""
+    return weights.astype(object) if largest(weights) * len(weights) > 2**62 else weights
+
+
+def in_64_bits(weights: Indices) -> Indices:
+    """Return such weights as others. Raise if one does not fit."""
+    try:
+        return weights.astype(np.int64)
+    except OverflowError:
+        raise weight_overflow() from None
