@@ -155,6 +155,8 @@ def floor(bench: Bench) -> None:
         for name, each in found.items()
     ]
     table("A micro-batch of ten rows, grouped sum", ["", "median of the last ten", "least", "/ flo"], rows)
+    phases = [[name, f"{spent:,.0f} ms"] for name, spent in found["flo"]["phases"].items()]
+    table("Where the time of flo goes", ["phase", "median of the last ten"], phases)
 
 
 def growth(bench: Bench) -> None:

@@ -8,6 +8,7 @@ Prints what it measured as a line of JSON. If the data have a folder `warm`, it 
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -166,7 +167,10 @@ def chain_native(side: Side) -> Measured:
 
 
 def floor_flo(side: Side) -> Measured:
-    return side.flo(groups_flow(), {"rows": side.stream("rows")}, {"sums": "noop"})
+    found = side.flo(groups_flow(), {"rows": side.stream("rows")}, {"sums": "noop"})
+    phases = [each.figures.phases for each in found["query"].progress][-10:]
+    found["phases"] = {name: 1e3 * statistics.median(each.get(name, 0.0) for each in phases) for name in phases[-1]}
+    return found
 
 
 def floor_native(side: Side) -> Measured:

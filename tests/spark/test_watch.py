@@ -55,7 +55,7 @@ class Run:
         rows = [Sale(f"<{number % 4}>", 10 * version + number % 25) for number in range(count)]
         self.simulated.turn({"sales": rows})
         self.watch.note(self.simulated.outcome)
-        durations = {"addBatch": 80, "triggerExecution": 100 + version}
+        durations = {"queryPlanning": 7 + version, "addBatch": 80, "triggerExecution": 100 + version}
         self.reports += [{"batchId": version, "durationMs": durations}, {"batchId": version + 1, "durationMs": {}}]
 
 
@@ -84,6 +84,20 @@ def test_the_figures_of_every_micro_batch(run: Run, tmp_path: Path) -> None:
     assert "stage 1, 2 shards" in OnSpark(program(), NO_SPARK)._repr_html_()
     names = [name for block in data["plan"] for name, *_ in block["operators"]]
     assert any(name.startswith("tumbling") for name in names)
+
+
+def test_the_figures_of_a_micro_batch_get_the_phases_of_spark(run: Run) -> None:
+    run.turn()
+    first = run.simulated.outcome.figures.phases
+    run.watch.read_reports()
+    run.turn()
+    assert "planning" not in run.simulated.outcome.figures.phases
+    run.watch.look(patient=False)
+    run.watch.read_reports()
+    assert first["planning"] == 0.007
+    assert run.simulated.outcome.figures.phases["planning"] == 0.008
+    entries = run.watch.data()["history"]["entries"]
+    assert [each["phases"]["planning"] for each in entries] == [0.007, 0.008]
 
 
 def test_figures_do_not_depend_on_how_tasks_are_cut(tmp_path: Path) -> None:

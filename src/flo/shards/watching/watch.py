@@ -79,8 +79,8 @@ class QueryWatch:
         """The figures of the last micro-batch, with all clocks."""
         self._sums = BatchFigures()
         """The rows of shards and the work of operators in all of them."""
-        self._unreported: deque[tuple[int, float]] = deque(maxlen=MOST_REPORTS)
-        """The last versions that the engine has not reported on, and their seconds."""
+        self._noted: deque[tuple[int, BatchFigures]] = deque(maxlen=MOST_REPORTS)
+        """The figures of the last versions, which the phases of the engine are added to when it reports on them."""
         self._errors: deque[tuple[float, str]] = deque(maxlen=MOST_ERRORS)
         self._sizes = StateSizes(batches.folder, batches.shards)
         self._looks, self._reads = Allowance(), Allowance()
@@ -118,7 +118,7 @@ class QueryWatch:
                 phases=dict(figures.phases),
             )
         )
-        self._unreported.append((outcome.version, sum(figures.phases.values())))
+        self._noted.append((outcome.version, figures))
         sums = BatchFigures(work=dict(self._sums.work), shard_rows=dict(self._sums.shard_rows))
         add_work(sums.work, figures.work)
         for level, rows in figures.shard_rows.items():
@@ -197,6 +197,15 @@ class QueryWatch:
         if last > self._measured:
             self._measured = last
             self.history.complete(last, stage_bytes=self._sizes.at(self._batches.state_versions(last)))
+        self._read_reports(last)
+
+    def read_reports(self) -> None:
+        """Adds what the engine has reported since to the figures of micro-batches."""
+        with self._one:
+            if (last := self._newest()) > self._reported:
+                self._read_reports(last)
+
+    def _read_reports(self, last: int) -> None:
         first, before = self.history.entries[0].version, self._reported
         since = last - max(before, first - 1)
         if self.reports is None:
@@ -208,9 +217,12 @@ class QueryWatch:
                 self._reported = max(self._reported, version)
                 self.history.complete(version, lag=report.lag, waiting=report.waiting)
                 if version > before:
-                    own = dict(self._unreported).get(version, report.lag)
-                    other = max(0.0, report.lag - own - sum(report.phases.values()))
-                    self.history.add_phases(version, {**report.phases, OTHER: other})
+                    figures = dict(self._noted).get(version, BatchFigures({OTHER: report.lag}))
+                    other = max(0.0, report.lag - sum(figures.phases.values()) - sum(report.phases.values()))
+                    phases = {**report.phases, OTHER: other}
+                    self.history.add_phases(version, phases)
+                    for phase, spent in phases.items():
+                        figures.spend(phase, spent)
 
     def data_for(self, asked: Mapping[str, str]) -> PageData:
         """What a live page does not have yet: the last entries, and the views that it shows."""

@@ -58,8 +58,7 @@ class Query(QueryOutputs[View]):
         resumed: ResumedBatches,
     ) -> None:
         self.name = name = watch.watched.name
-        self.progress: deque[Outcome] = deque(maxlen=100)
-        """The outcomes of the last micro-batches."""
+        self._progress: deque[Outcome] = deque(maxlen=100)
         self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
         self._giving, self._lease, self._offsets, self._resumed = giving, lease, offsets, resumed
         self._failure: Exception | None = None
@@ -90,17 +89,23 @@ class Query(QueryOutputs[View]):
             self._wait_for_sources()
 
     def __repr__(self) -> str:
-        version = f", version {self.progress[-1].version}" if self.progress else ""
+        version = f", version {self._progress[-1].version}" if self._progress else ""
         return f"<Query {self.name!r}{version}, {self._state()[0]}>"
 
     def _repr_html_(self) -> str:
         columns = ("micro-batch", "rows in", "changes out", "state written", "seconds")
-        last = list(self.progress)[-MOST_ROWS:]
+        last = list(self._progress)[-MOST_ROWS:]
         rows = [
             (each.version, sum(each.taken.values()), sum(each.rows.values()), each.written, f"{each.seconds:.2f}")
             for each in last
         ]
         return html_block(html_table(columns, rows, f"{self.name}, {self._state()[0]}"))
+
+    @property
+    def progress(self) -> deque[Outcome]:
+        """The outcomes of the last micro-batches. Spark reports on what is around a micro-batch shortly after it."""
+        self._watch.read_reports()
+        return self._progress
 
     def _wait_for_sources(self) -> None:
         """Waits until the sources have started. Until then they read the settings of the user's session."""
@@ -137,7 +142,7 @@ class Query(QueryOutputs[View]):
             with figures.measure(SINKS):
                 self._giving.commit(given, version)
             figures.spend(OTHER, time.monotonic() - started - sum(figures.phases.values()))
-            self.progress.append(outcome)
+            self._progress.append(outcome)
             self._watch.note(outcome)
         except StoppedWaiting as stopped:
             self._interrupted = True
