@@ -71,7 +71,7 @@ class Gone:
 
 def lost_query() -> Query:
     query = Query.__new__(Query)
-    query.name, query.progress = "sums", deque()
+    query.name, query._progress = "sums", deque()
     query._query, query._failure, query._lost = Gone(), None, None
     query._over, query._ending = threading.Event(), threading.Lock()
     query._lease = SimpleNamespace(expect_held=lambda: None, release=lambda: None)
