@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.errors import CheckpointError, FloError, NotationError, Origin, TypeMismatch
@@ -29,7 +29,6 @@ class _Notation(Lowerable):
         return show(self)  # type: ignore[arg-type]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Node(_Notation):
     """{S}[op]: an operator and its buffered inputs. `state` is None where the text has `{_}`: not typed yet."""
@@ -47,7 +46,6 @@ class Node(_Notation):
         return Call("{}[]", (lower(self.state), lower(self.operator)))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Sequential(_Notation):
     """e₁ ; e₂."""
@@ -63,7 +61,6 @@ class Sequential(_Notation):
         return Call(";", (lower(self.left), lower(self.right)))
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Parallel(_Notation):
     """e₁ | e₂."""

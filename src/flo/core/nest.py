@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import final
 
 from flo.core.collection import Collection, End, Value
 from flo.core.errors import BoundednessError, DeferError, TypeMismatch
@@ -29,7 +28,6 @@ from flo.core.structural import EmitOnce
 from flo.core.typing import derive, initial
 
 
-@final
 @dataclass(frozen=True)
 class ReadDefer(EmitOnce):
     """read_defer(k, v): emits v once. Afterwards `value` is None: read_defer(k)."""

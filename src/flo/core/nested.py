@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVarTuple, final
+from typing import Any, Generic, TypeVarTuple
 
 from flo.core.collection import Collection, End, Value, call
 from flo.core.errors import ElementError, brief
@@ -19,7 +19,6 @@ from flo.core.stream_type import StreamType, is_subtype
 from flo.core.term import Lowering, Term
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class NestedValue(Value):
     """[(c₁₁, …), (c₂₁, …), …]: only the newest tuple can still grow."""

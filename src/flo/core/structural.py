@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import FloError, TypeMismatch
@@ -21,7 +21,6 @@ from flo.core.term import Call, Lowering, Term, register
 _NAMES = {(1, (0,)): "id", (1, (0, 0)): "tee", (2, (1, 0)): "swap", (1, ()): "drop"}
 
 
-@final
 @dataclass(frozen=True)
 class Wire(Operator):
     """Output j carries input `routes[j]`."""
@@ -92,7 +91,6 @@ class EmitOnce(Operator):
         return (0 if self.value is None else 1,)
 
 
-@final
 @dataclass(frozen=True)
 class Source(EmitOnce):
     """source(C, v): a bounded stream of the given data."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard, final
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,6 @@ class OfKeys(TableValue):
     keys: pa.Table
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class KeyedRows(OfKeys):
     """The rows of all keys."""

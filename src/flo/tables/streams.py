@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard, final
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,6 @@ STREAM = "#"
 NUMBER = pa.field(STREAM, pa.int64(), nullable=False)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Streams(TableValue):
     """Complete inner streams, or tuples of them: one table for each component of the tuple, with rows by stream."""
@@ -197,7 +196,6 @@ class StreamColumns(Form[Nested[*tuple[Any, ...]]]):
         return [[self.value([item]) for item in data]]
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class KeyedStreams(OfKeys):
     """`owners` has the key of each inner stream; those of one key stand in their order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, TypeVar, final
+from typing import Any, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -25,7 +25,6 @@ from flo.tables.values import of_elements, to_rows
 from flo.values.keyed import Keyed, KeyedValue
 
 
-@final
 @dataclass(frozen=True)
 class ToColumns(Operator):
     """Values as tables; in nested streams a table for each inner stream."""
@@ -86,7 +85,6 @@ def written_keyed(of: Keyed[Any, Any], value: KeyedValue) -> KeyedRows:
         raise
 
 
-@final
 @dataclass(frozen=True)
 class ToValues(Operator):
     """Tables as values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import Field, dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -69,7 +69,6 @@ class TableValue(FormedValue):
         return call(self.kind, self.of, self.value(), lower=lower)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Rows(TableValue):
     """A value as a table. `++` appends rows; equal rows are consolidated only where an operator needs it."""

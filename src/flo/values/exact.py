@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import Annotated, Any, final, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
@@ -31,7 +31,6 @@ PLACES = 18
 """The decimal places of a quotient of decimals, unless the dividend has more; the same as in columns."""
 
 
-@final
 @dataclass(frozen=True)
 class Digits:
     """The width of a column of decimals: `precision` digits, `scale` of them after the point."""
@@ -132,7 +131,6 @@ def _decimals(precision: int, scale: int) -> Any:
     return Annotated[Decimal, Digits(max(WIDEST, precision), scale)]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Exact(Lowerable):
     """Σ weight · number, as (kind, total, weight) for every kind of number that did not cancel.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
 from flo.core.elements import find_mismatch
@@ -24,7 +24,6 @@ K = TypeVar("K")
 C_co = TypeVar("C_co", bound=Collection, covariant=True)
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class KeyedValue(Value):
     """{k₁: c₁, …}: what has arrived for each key. When it ends, the streams of all keys end.

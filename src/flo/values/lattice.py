@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import Any, ClassVar, Final, Generic, TypeVar, final, get_args, get_origin, overload
+from typing import Any, ClassVar, Final, Generic, TypeVar, get_args, get_origin, overload
 
 from flo.core.errors import CollectionError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
@@ -217,7 +217,6 @@ def with_mark(kind: TypeForm, mark: type[Enum]) -> Any:
     return kind if kind is Any or isinstance(kind, str) else kind | mark
 
 
-@final
 @dataclass(frozen=True)
 class Custom(Lattice[V_co]):
     """A lattice made of a user's functions. `least` is ⊥ or a function that returns it."""

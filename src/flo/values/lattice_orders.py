@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, TypeVar
 
 from flo.core.elements import belongs
 from flo.core.type_names import type_name
@@ -65,7 +65,6 @@ class _Chain(WithBottom[T_co]):
         return self.ordered
 
 
-@final
 @dataclass(frozen=True)
 class Max(_Chain[T_co]):
     """The largest value so far, of any ordered type."""
@@ -74,7 +73,6 @@ class Max(_Chain[T_co]):
         return a <= b  # type: ignore[no-any-return]
 
 
-@final
 @dataclass(frozen=True)
 class Min(_Chain[T_co]):
     """The smallest value so far, of any ordered type."""
@@ -96,7 +94,6 @@ class _Truth(Lattice[bool]):
         return bool
 
 
-@final
 @dataclass(frozen=True)
 class Or(_Truth):
     """False until it becomes true."""
@@ -111,7 +108,6 @@ class Or(_Truth):
         return bool(a or b)
 
 
-@final
 @dataclass(frozen=True)
 class And(_Truth):
     """True until it becomes false."""
@@ -135,7 +131,6 @@ _PLAIN: dict[TypeForm, ElementFunction] = {
 }
 
 
-@final
 @dataclass(frozen=True)
 class NaturalSum(Lattice[float]):
     """Numbers ≥ 0 under max: the lattice of `sum_lattice`.
@@ -181,7 +176,6 @@ def canonical(number: int | Fraction) -> int | Fraction:
     return number.numerator if number.denominator == 1 else number
 
 
-@final
 @dataclass(frozen=True)
 class Flat(WithBottom[T_co | Top], Generic[T_co]):
     """⊥ ⊑ any value ⊑ ⊤: all deltas must agree on one value; ⊤ means that they do not."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar, TypeVarTuple, final
+from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from flo.core.elements import belongs, find_mismatch
 from flo.core.persistent import PersistentMap
@@ -20,7 +20,6 @@ K = TypeVar("K")
 Ls = TypeVarTuple("Ls")
 
 
-@final
 @dataclass(frozen=True)
 class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
     """Growing sets. A value is a frozenset."""
@@ -54,7 +53,6 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
         return frozenset(data) if isinstance(data, Set) else data
 
 
-@final
 @dataclass(frozen=True)
 class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
     """Maps whose entries grow, each in the same lattice. An absent entry is ⊥; entries that are ⊥ are removed."""
@@ -112,7 +110,6 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
         return {key: self.lattice.plain(item) for key, item in value.items()}
 
 
-@final
 @dataclass(frozen=True, init=False)
 class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
     """Tuples, joined component by component."""
@@ -163,7 +160,6 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
         return f"{self.name}[{', '.join(map(str, self.lattices))}]"
 
 
-@final
 @dataclass(frozen=True)
 class Versioned(WithBottom[tuple[T_co, Any]], Generic[T_co, L_co]):
     """Pairs of a version and a value: the higher version wins; values of the same version are joined."""
@@ -251,7 +247,6 @@ class _Alias(Lattice[V_co]):
         return self.same.plain(value)
 
 
-@final
 @dataclass(frozen=True)
 class GCounter(_Alias[Mapping[R, int]], Generic[R]):
     """A counter that only grows: the count of each replica, joined by max."""
@@ -267,7 +262,6 @@ class GCounter(_Alias[Mapping[R, int]], Generic[R]):
         return sum(value.values())
 
 
-@final
 @dataclass(frozen=True)
 class PNCounter(_Alias[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
     """A counter that goes up and down: each replica's increments and decrements."""

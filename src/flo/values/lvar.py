@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Generic, final
+from typing import Any, Generic
 
 from flo.core.collection import Collection, End, Value, call
 from flo.core.errors import CollectionError, ElementError, FloError, FunctionError
@@ -12,7 +12,6 @@ from flo.core.untyped import Element
 from flo.values.lattice import L_co, Lattice
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class LVarValue(Value):
     """(v, fixed): a lattice value, and whether it can still grow. `++` is the join."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import End, Value
 from flo.core.errors import OrderError, brief
@@ -17,7 +17,6 @@ from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.element_value import ElementKind, ElementValue, T_co
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class SequenceValue(ElementValue):
     """[v₁, …, vₙ] or [⊗, v₁, …, vₙ]."""

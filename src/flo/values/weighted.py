@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias
 
 from flo.core.collection import End, call
 from flo.core.errors import ElementError
@@ -86,7 +86,6 @@ class WeightedValue(ElementValue):
         return cls(cls.merge(PersistentMap(), weights), End.lift(end))
 
 
-@final
 class BagValue(WeightedValue):
     """A multiset: the weight of an element is its number of occurrences."""
 
@@ -99,7 +98,6 @@ class BagValue(WeightedValue):
         return weights.added({element: count for element, count in more.items() if count > 0})
 
 
-@final
 class SetValue(WeightedValue):
     """A set: every weight is 1."""
 
@@ -112,7 +110,6 @@ class SetValue(WeightedValue):
         return weights.updated({element: 1 for element in more if element not in weights})
 
 
-@final
 class ZSetValue(WeightedValue):
     """A z-set (figure "collection type and concatenation operator for z-sets"): weights are integers, added by `++`.
 

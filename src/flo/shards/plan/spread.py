@@ -19,7 +19,7 @@ Where rows have partitions, each partition has its clock.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,6 @@ OWN, PANE = "own/", "pane/"
 their window. No field of a Python class can have these names."""
 
 
-@final
 @dataclass(frozen=True)
 class SpreadWindows(WindowTables):
     """tumbling(…) for the windows of one shard. Rows have positions, and late rows keep theirs."""

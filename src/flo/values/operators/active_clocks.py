@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -42,7 +42,6 @@ from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, bag_of
 
 
-@final
 @dataclass(frozen=True)
 class ActiveClock(ByPortions):
     """active_clock(time, lateness, idle_after, because, …): (Partitioned<T>, X), (LVar<Max>, Y)
@@ -163,7 +162,6 @@ def _sorted(by_number: dict[int, TimeValue]) -> tuple[tuple[int, TimeValue], ...
     return tuple(sorted(by_number.items(), key=lambda each: each[0]))
 
 
-@final
 @dataclass(frozen=True)
 class LimitAhead(Unary):
     """limit_ahead(time, most, believe): (S<T>, X) ↪ (S<T>, X), (S<T>, X): the elements whose time is at most `most`

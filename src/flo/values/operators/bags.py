@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import repeat
 from operator import itemgetter
-from typing import final
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -48,7 +47,6 @@ def with_weights(units: list[Unit], source: ElementKind) -> list[tuple[Element, 
     return [(element, 1) for element in units] if source is SequenceValue else units
 
 
-@final
 @dataclass(frozen=True)
 class BagUnion(Union):
     """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), adds weights."""
@@ -59,7 +57,6 @@ class BagUnion(Union):
     kind = Bag
 
 
-@final
 @dataclass(frozen=True)
 class BagJoin(WeightedJoin):
     """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplies weights."""
@@ -86,7 +83,6 @@ def is_open_set(inputs: Values) -> bool:
     return isinstance(inputs[0], SetValue) and inputs[0].end is End.OPEN
 
 
-@final
 @dataclass(frozen=True)
 class FoldUnordered(Total):
     """fold_unordered(acc, f): (Bag<T> | Set<T>, B) ↪ (S<U>, B), for an f that does not depend on the order."""
@@ -126,7 +122,6 @@ class FoldUnordered(Total):
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)
 
 
-@final
 @dataclass(frozen=True)
 class Count(Total):
     """count(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<int>, B), the number of elements."""
@@ -147,7 +142,6 @@ class Count(Total):
         return self, (SequenceValue.of([self.total], End.ARRIVED),)
 
 
-@final
 @dataclass(frozen=True)
 class Sum(Total):
     """sum(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), exact and rounded once, so independent of the order."""
@@ -175,7 +169,6 @@ class Sum(Total):
         return self, (SequenceValue.of([total], End.ARRIVED),)
 
 
-@final
 @dataclass(frozen=True)
 class Sort(Operator):
     """sort(key): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), by ascending key; without one, by the elements.
@@ -228,7 +221,6 @@ class Sort(Operator):
             raise fault from fault.__cause__
 
 
-@final
 @dataclass(frozen=True)
 class SequenceDistinct(Unary):
     """distinct_sequence(): (S<T>, X) ↪ (S<T>, X), the first occurrence of every element. `seen` holds them."""

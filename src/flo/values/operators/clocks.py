@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, final, get_args
+from typing import Any, get_args
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -177,7 +177,6 @@ ORDERED = (
 )
 
 
-@final
 @dataclass(frozen=True)
 class ClockOf(Unary):
     """clock_of(time, lateness, …): (S<T>, X) ↪ (LVar<Max>, X), (S<T>, X), (S<T>, X): the clock, the elements on time,
@@ -280,7 +279,6 @@ def by_partition(rows: list[tuple[int, Element]]) -> Delta:
 WITH_ZONE = (('clock(nw.col("at").dt.replace_time_zone("UTC"))', "takes times without a zone as UTC"),)
 
 
-@final
 @dataclass(frozen=True)
 class MinClock(Operator):
     """min_clock(): (LVar<Max>, X), (LVar<Max>, Y) ↪ (LVar<Max>, Z): the clock that is behind. When a bounded clock has

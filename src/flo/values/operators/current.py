@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
@@ -60,7 +60,6 @@ class Followed(NamedTuple):
     """The results before rows that came too late for them."""
 
 
-@final
 @dataclass(frozen=True)
 class LatestResults(ByPortions):
     """current_results(initial, f, time, keep): (Keyed<K, S<T>>, X) ↪ (ZSet<(K, U)>, X).

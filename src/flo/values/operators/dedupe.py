@@ -16,7 +16,7 @@ remembered.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import Collection
 from flo.core.errors import OrderError, TypeMismatch
@@ -47,7 +47,6 @@ def first_by(given: Collection) -> tuple[tuple[str, str], ...]:
     return (("flow.input(…, flo.Sequence[…])", "an input with an order"),)
 
 
-@final
 @dataclass(frozen=True)
 class Dedupe(Unary):
     """dedupe(on, time, keep): (S<T>, X) ↪ (S<T>, X), the first element of each key.

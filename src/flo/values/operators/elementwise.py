@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, final, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from flo.core.elements import returned_type
 from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
@@ -34,7 +34,6 @@ def expect_elements(operator: Operator, given: StreamType) -> None:
     expect_collection(operator, given, ElementCollection, instead=instead)
 
 
-@final
 @dataclass(frozen=True)
 class Map(Unary):
     """map(f): (S<T>, X) ↪ (S<U>, X).
@@ -69,7 +68,6 @@ class Map(Unary):
         return self, (results,)
 
 
-@final
 @dataclass(frozen=True)
 class Filter(Unary):
     """filter(keep): (S<T>, X) ↪ (S<T>, X)."""
@@ -93,7 +91,6 @@ class Filter(Unary):
         return self, (source.filtered(self.keep, units),)
 
 
-@final
 @dataclass(frozen=True)
 class FlatMap(Unary):
     """flat_map(f): turns each element into any number of elements."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import Value
 from flo.core.errors import ElementError, brief
@@ -30,7 +30,6 @@ from flo.values.ordered import SortedKeys
 from flo.values.weighted import Bag, BagValue, ZSetValue
 
 
-@final
 @dataclass(frozen=True)
 class FinalGroups(ByPortions):
     """final(groups, end, flush, …): (ZSet<R>, X), (LVar<Max>, Y) ↪ (Bag<row>, Z); Z is B if both are.

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import Collection, End
 from flo.core.errors import CollectionError, FixpointError, Origin, TypeMismatch, brief
@@ -59,7 +59,6 @@ class RowLimit:
             )
 
 
-@final
 @dataclass(frozen=True)
 class Fixpoint(Operator):
     """fixpoint(relations, g, n): if g : (ZSet<R₁>, B), …, (ZSet<S₁>, B), … ↪ (ZSet<R₁>, B), …

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias
 
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Named, Term
@@ -88,7 +88,6 @@ class Linear(Aggregator):
         return self.finished(count, sums) if count > 0 else None
 
 
-@final
 @dataclass(frozen=True)
 class CountRows(Linear):
     """count(): the number of rows, or with an argument of those in which it is not None."""
@@ -105,7 +104,6 @@ class CountRows(Linear):
         return max(state[0], 0)
 
 
-@final
 @dataclass(frozen=True)
 class SumOf(Linear):
     """sum(x), exact in any order, rounded once."""
@@ -116,7 +114,6 @@ class SumOf(Linear):
         return sums[0].value()
 
 
-@final
 @dataclass(frozen=True)
 class AverageOf(Linear):
     """avg(x): a float for ints and floats, a Decimal with `places` places for decimals."""
@@ -129,7 +126,6 @@ class AverageOf(Linear):
         return sums[0].mean(count, self.places)
 
 
-@final
 @dataclass(frozen=True)
 class AllTrue(Linear):
     """bool_and(x): whether no value is False."""
@@ -140,7 +136,6 @@ class AllTrue(Linear):
         return sums[0].value() == count
 
 
-@final
 @dataclass(frozen=True)
 class AnyTrue(Linear):
     """bool_or(x): whether a value is True."""
@@ -151,7 +146,6 @@ class AnyTrue(Linear):
         return sums[0].value() > 0
 
 
-@final
 @dataclass(frozen=True)
 class Bitwise(Linear):
     """bit_and(x), bit_or(x), bit_xor(x): of integers of so many bits, from how many values have each bit."""
@@ -177,7 +171,6 @@ def is_bit_set(how: str, having: Any, count: object) -> Any:
     return having != 0 if how == "or" else having % 2 != 0
 
 
-@final
 @dataclass(frozen=True)
 class LinearOf(Linear):
     """finish(Σ of(row) · weight). The arguments are the numbers that are added, or one tuple of them."""
@@ -215,7 +208,6 @@ def _weights(units: WeightedArguments) -> dict[Arguments, int]:
 # Aggregates of the first value in an order: (the values, the first of them).
 
 
-@final
 @dataclass(frozen=True)
 class FirstOf(Aggregator):
     """The first argument of the row that comes first by all arguments, each in a direction, in the order `by`.
@@ -266,7 +258,6 @@ class OfValues(Aggregator):
         """Return the result from the arguments that are present, in any order. There is at least one."""
 
 
-@final
 @dataclass(frozen=True)
 class CountDistinctOf(OfValues):
     """count_distinct(x, …): the number of different values."""
@@ -278,7 +269,6 @@ class CountDistinctOf(OfValues):
         return len(present)
 
 
-@final
 @dataclass(frozen=True)
 class DistinctOf(OfValues):
     """sum(x, distinct) and the like: a linear aggregate of the different values, each once."""
@@ -311,7 +301,6 @@ class InOrder(OfValues):
         """Return the result from the values in order."""
 
 
-@final
 @dataclass(frozen=True)
 class CollectOf(InOrder):
     """collect(x, order): all values in order, as a tuple; each once if `distinct`."""
@@ -325,7 +314,6 @@ class CollectOf(InOrder):
         return tuple(value for value, weight in values for _ in range(1 if self.distinct else weight))
 
 
-@final
 @dataclass(frozen=True)
 class StringAggOf(InOrder):
     """string_agg(x, separator, order): the strings in order, with the separator between them."""
@@ -339,7 +327,6 @@ class StringAggOf(InOrder):
         return self.separator.join(value for value, weight in values for _ in range(1 if self.distinct else weight))
 
 
-@final
 @dataclass(frozen=True)
 class QuantileOf(InOrder):
     """quantile(x, q): the value at q · (n - 1) in the sorted values, exact; between two values, on the line that joins
@@ -360,7 +347,6 @@ class QuantileOf(InOrder):
         return between(low, _value_at(values, math.ceil(place)), place - math.floor(place), self.places)
 
 
-@final
 @dataclass(frozen=True)
 class PercentileOf(InOrder):
     """percentile(x, q) of Spark SQL: the value at q · (n - 1) in the sorted floats, computed with floats as Spark does.
@@ -412,7 +398,6 @@ def between(low: Any, high: Any, part: Fraction, places: int = PLACES) -> Any:
     return to_float(Fraction(low) + part * (Fraction(high) - Fraction(low)))
 
 
-@final
 @dataclass(frozen=True)
 class ModeOf(OfValues):
     """mode(x): the most frequent value; of several, the least, or the greatest."""

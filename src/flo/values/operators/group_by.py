@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, final, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from flo.core.errors import brief
 from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Timing
@@ -28,7 +28,6 @@ from flo.values.operators.zsets import PerGroup, expect_zset, make_delta
 from flo.values.weighted import ZSet
 
 
-@final
 @dataclass(frozen=True)
 class Aggregated(Lowerable):
     """One column of the result: an aggregator, and the columns of the row that are its arguments."""
@@ -55,7 +54,6 @@ class Aggregated(Lowerable):
 register("aggregated", Aggregated)
 
 
-@final
 @dataclass(frozen=True)
 class GroupBy(PerGroup):
     """group_by(keys, aggregates, row, groups): (ZSet<R>, X) ↪ (ZSet<row>, X).

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -41,7 +41,6 @@ from flo.values.weighted import Bag, BagValue, Weights
 NO_ROWS: Weights = PersistentMap()
 
 
-@final
 @dataclass(frozen=True)
 class IntervalJoin(ByPortions):
     """join_interval(low, high, time, other_time, on, other_on, into, …):

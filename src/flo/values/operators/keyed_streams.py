@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type
@@ -84,7 +84,6 @@ def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
     return tuple(StreamType(each.inner, bounded) for each, bounded in zip(keyed, flags, strict=True))
 
 
-@final
 @dataclass(frozen=True)
 class KeyBy(Unary):
     """key_by(f): (C<T>, X) ↪ (Keyed<K, C<T>>, X). The order under each key is kept."""
@@ -123,7 +122,6 @@ def two_homes(key: object, one: int, other: int) -> ElementError:
     )
 
 
-@final
 @dataclass(frozen=True)
 class KeyPartitions(ByPortions):
     """key_partitions(f): (Partitioned<T>, X) ↪ (Keyed<K, S<T>>, X), where each key is in one partition.
@@ -212,7 +210,6 @@ def key_note(entries: dict[Element, Any]) -> str:
     return f"under the key {next(iter(entries))!r}"
 
 
-@final
 @dataclass(frozen=True)
 class MapValues(KeyedUnary):
     """map_values(f): `map` under each key."""
@@ -235,7 +232,6 @@ class MapValues(KeyedUnary):
         )
 
 
-@final
 @dataclass(frozen=True)
 class FilterKeys(KeyedUnary):
     """filter_keys(keep): the streams of the keys for which `keep` is true."""
@@ -256,7 +252,6 @@ class FilterKeys(KeyedUnary):
         return KeyedValue.of({key: value for key, value in entries.items() if self.keep(key)})
 
 
-@final
 @dataclass(frozen=True)
 class Entries(KeyedUnary):
     """entries(): the elements of all keys as (key, element). Sequences become a bag, as keys have no order.
@@ -310,7 +305,6 @@ class Entries(KeyedUnary):
         return self.collection.value_class
 
 
-@final
 @dataclass(frozen=True)
 class KeyedJoin(KeptJoin):
     """join_keyed(into): `into(left, right)` for all pairs under each key that both sides have; weights are multiplied.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
 from numbers import Number
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError, ElementError, FunctionError
@@ -37,7 +37,6 @@ class ToLVar(Unary):
         return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
 
 
-@final
 @dataclass(frozen=True)
 class FoldLattice(ToLVar):
     """fold_lattice(L, f): (S<T>, X) ↪ (LVar<L>, X), the join of f(element) over all elements; f is optional.
@@ -84,7 +83,6 @@ class FoldLattice(ToLVar):
         )
 
 
-@final
 @dataclass(frozen=True)
 class SumLattice(ToLVar):
     """sum_lattice(total): (S<T>, X) ↪ (LVar<NaturalSum>, X), the largest sum so far (§2.3).

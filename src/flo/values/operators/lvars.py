@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError, FunctionError, ThresholdError, TypeMismatch
@@ -49,7 +49,6 @@ def as_lvar(inputs: Values, index: int = 0) -> LVarValue:
     return value
 
 
-@final
 @dataclass(frozen=True)
 class MapLattice(Operator):
     """map_lattice(f, M): (LVar<L>, X) ↪ (LVar<M>, X), for a monotone f: in every stuck state, f of the input.
@@ -114,7 +113,6 @@ class MapLattice(Operator):
         return (0 if self.seen else 1, as_lvar(inputs).size())
 
 
-@final
 @dataclass(frozen=True)
 class LVarToSequence(Operator):
     """to_sequence(): (LVar<L>, B) ↪ (S<L>, B), the final value. Illegal on an unbounded input (§6.2).
@@ -147,7 +145,6 @@ class LVarToSequence(Operator):
             yield Step("to-sequence", (value.passed(),), self, (emitted,))
 
 
-@final
 @dataclass(frozen=True)
 class LVarUnion(Operator):
     """lvar_union(): ((LVar<L>, X), (LVar<L>, X)) ↪ (LVar<L>, X), the join of both."""
@@ -194,7 +191,6 @@ def is_reached(value: LVarValue, threshold: Element, *, strict: bool) -> bool:
     return bool(leq(threshold, value.value)) and not (strict and leq(value.value, threshold))
 
 
-@final
 @dataclass(frozen=True)
 class Threshold(Operator):
     """threshold((t₁, …)): (LVar<U>, X) ↪ (S<U>, X), the one threshold that the input reaches, or if `strict` is above,
@@ -284,7 +280,6 @@ def event_when_above(threshold: object) -> Threshold:
     return Threshold((threshold,), strict=True)
 
 
-@final
 @dataclass(frozen=True)
 class Above(Operator):
     """above(t, strict): (LVar<L>, X) ↪ (LVar<Or>, X), true once the input has reached t, or if `strict` is above it.

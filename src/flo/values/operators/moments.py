@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 from flo.values.exact import Exact, root_of, to_float
 from flo.values.operators.group_aggregates import Linear
@@ -44,7 +44,6 @@ def _ratio(number: Any) -> Fraction | None:
     return Fraction(number) if finite else None
 
 
-@final
 @dataclass(frozen=True)
 class Variance(Moments):
     """variance(x), or its square root: of a sample (`less` is 1) or of all values (`less` is 0)."""
@@ -62,7 +61,6 @@ class Variance(Moments):
         return root_of(variance) if self.root else to_float(variance)
 
 
-@final
 @dataclass(frozen=True)
 class Covariance(Moments):
     """covar(x, y): of a sample (`less` is 1) or of all values (`less` is 0)."""
@@ -76,7 +74,6 @@ class Covariance(Moments):
         return None if count <= self.less else to_float((xy - x * y / count) / (count - self.less))
 
 
-@final
 @dataclass(frozen=True)
 class Correlation(Moments):
     """corr(x, y): Pearson's coefficient; NaN if x or y does not vary."""

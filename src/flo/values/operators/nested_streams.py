@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any
 
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, ElementError, TypeMismatch
@@ -47,7 +47,6 @@ def leftovers(values: Values) -> Measure:
     return (sum(value.size() for value in values), sum(map(len, map(as_nested, values))))
 
 
-@final
 @dataclass(frozen=True)
 class NestedZip(Operator):
     """zip_nested(n): ([I₁], X), …, ([Iₙ], X) ↪ ([I₁ · … · Iₙ], X), inner streams side by side.
@@ -143,7 +142,6 @@ def take_front(value: NestedValue) -> tuple[NestedValue, Values]:
     return NestedValue.extending(tuple(rest for rest, _ in taken)), part
 
 
-@final
 @dataclass(frozen=True)
 class NestedLast(Operator):
     """last_nested(n): ([(C₁, X₁), …], B) ↪ (C₁, B), …, the n inner streams of the last tuple; ⊥ if there is none."""
@@ -193,7 +191,6 @@ class NestedLast(Operator):
         yield from self.steps((value,))
 
 
-@final
 @dataclass(frozen=True)
 class Flatten(Operator):
     """flatten(): ([(C, Y)], X) ↪ (C, X): concatenates inner sequences; other collections are united."""
@@ -242,7 +239,6 @@ def repeat_value(value: Value, count: int) -> NestedValue:
     return NestedValue.pushing(*[(value,)] * count).fix()
 
 
-@final
 @dataclass(frozen=True)
 class RepeatNested(Operator):
     """repeat_nested(k): (C, B) ↪ ([(C, B)], B), k inner streams, each with the whole input."""
@@ -268,7 +264,6 @@ class RepeatNested(Operator):
             yield Step("repeat-nested", (rest,), self, (repeat_value(whole, self.times),))
 
 
-@final
 @dataclass(frozen=True)
 class RepeatNestedBy(Operator):
     """repeat_nested_by(): (C, B), (Sequence<int>, B) ↪ ([(C, B)], B), as often as the second input's number says."""
@@ -312,7 +307,6 @@ class RepeatNestedBy(Operator):
             yield Step("repeat-nested-by", (rest, times.passed()), self, (repeat_value(whole, numbers[0]),))
 
 
-@final
 @dataclass(frozen=True)
 class NestOnce(Operator):
     """nest_once(): (C, B), ([…], X) ↪ ([(C, B)], X): the first inner stream has the whole input, the others nothing.

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import total_ordering
 from itertools import accumulate
-from typing import Any, NamedTuple, Optional, TypeAlias, final
+from typing import Any, NamedTuple, Optional, TypeAlias
 
 from flo.core.elements import returned_type
 from flo.core.persistent import PersistentMap
@@ -442,7 +442,6 @@ _NUMBERED: dict[str, Callable[[WindowFunction, Partition], list[Element]]] = {
 }
 
 
-@final
 @dataclass(frozen=True)
 class Over(GroupColumns):
     """over(functions, by, key, descending, peers, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).

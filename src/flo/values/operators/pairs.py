@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from flo.core.errors import ElementError, OrderError
 from flo.core.facts import no_demands
@@ -35,7 +35,6 @@ def drop_oldest(value: SequenceValue, count: int) -> SequenceValue:
     return SequenceValue(value.elements.dropped(count), value.end)
 
 
-@final
 @dataclass(frozen=True)
 class Zip(ByPortions):
     """zip(): (S<A>, X), (S<B>, X) ↪ (S<(A, B)>, X), until either side ends.
@@ -72,7 +71,6 @@ class Zip(ByPortions):
             yield Step("zip-terminator", after, Zip(done=True), (SequenceValue.terminator(),))
 
 
-@final
 @dataclass(frozen=True)
 class UnionSequences(Sides):
     """union_sequences(): (S<T>, B), (S<T>, X) ↪ (S<T>, X), all of the left, then all of the right."""
@@ -105,7 +103,6 @@ LastKey: TypeAlias = tuple[Element, ...]
 """The key of the last element consumed; empty at first."""
 
 
-@final
 @dataclass(frozen=True)
 class MergeSorted(ByPortions):
     """merge_sorted(key): (S<T>, B), (S<T>, B) ↪ (S<T>, B), merges two sorted sequences.

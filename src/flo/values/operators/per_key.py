@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
@@ -28,7 +28,6 @@ Emitted: TypeAlias = dict[Element, Value]
 """The delta of one output for some keys."""
 
 
-@final
 @dataclass(frozen=True)
 class PerKey(Operator):
     """per_key(g): if g : (C₁, X₁), … ↪ (D, Y), … then (Keyed<K, C₁>, X₁), … ↪ (Keyed<K, D>, Z), …

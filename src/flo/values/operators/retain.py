@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, TypeMismatch
@@ -62,7 +62,6 @@ def release_rows(
     return units, waiting.updated(gone, drop=NO_ROWS), order
 
 
-@final
 @dataclass(frozen=True)
 class Retain(ByPortions):
     """retain(time, keep, mark, …): (ZSet<T>, X), (LVar<Max>, Y) ↪ (ZSet<T>, Z), (ZSet<T>, Z); Z is B if both are.

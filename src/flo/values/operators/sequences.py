@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, NewType, Self, Union, final
+from typing import Any, NewType, Self, Union
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -118,7 +118,6 @@ def expect_count(operator: Operator, count: int, least: int) -> None:
         raise TypeMismatch(f"`{operator.name}` must get an integer ≥ {least}; got {count!r}")
 
 
-@final
 @dataclass(frozen=True)
 class Scan(Unary):
     """scan(acc, f): emits the running result after each element."""
@@ -147,7 +146,6 @@ class Scan(Unary):
         return replace(self, acc=acc), (SequenceValue.of(results),)
 
 
-@final
 @dataclass(frozen=True)
 class Fold(Unary):
     """fold(acc, f): (S<T>, B) ↪ (S<U>, B), emits the result when the input has ended."""
@@ -173,7 +171,6 @@ class Fold(Unary):
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)
 
 
-@final
 @dataclass(frozen=True)
 class Enumerate(Unary):
     """enumerate(n): pairs every element with its position."""
@@ -192,7 +189,6 @@ class Enumerate(Unary):
         return Enumerate(self.position + len(units)), (SequenceValue.of(numbered),)
 
 
-@final
 @dataclass(frozen=True)
 class Take(Unary):
     """take(n): emits the first n elements and then the end, whether or not more follows. The rest is consumed."""
@@ -215,7 +211,6 @@ class Take(Unary):
         return Take(left), (SequenceValue.of(units[: self.count], end),)
 
 
-@final
 @dataclass(frozen=True)
 class Alert(Unary):
     """alert(when, recovered): the elements at which `when` becomes true: the first one, and again the first one after
@@ -246,7 +241,6 @@ class Alert(Unary):
         return replace(self, active=active), (SequenceValue.of(alerts) if alerts else None,)
 
 
-@final
 @dataclass(frozen=True)
 class Last(Unary):
     """last(): emits the last element of a bounded sequence. `kept` holds it, if any."""
@@ -290,7 +284,6 @@ class SequenceCut(Unary):
         return replace(self, flush=inputs[0].bounded)
 
 
-@final
 @dataclass(frozen=True)
 class Batch(SequenceCut):
     """batch(n): (S<T>, X) ↪ ([(S<T>, B)], X), one inner stream for every n elements; the last may be shorter."""
@@ -325,7 +318,6 @@ class Batch(SequenceCut):
         return replace(self, opened=Elements()), (NestedValue.pushing(*last).fix(),)
 
 
-@final
 @dataclass(frozen=True)
 class Window(SequenceCut):
     """window(interval, [(v, t), …]): the paper's window over timestamped elements, in order."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias
 
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
@@ -25,7 +25,6 @@ TimedRow: TypeAlias = tuple[Element, Element, int]
 """The time of a row, the row, and its weight."""
 
 
-@final
 @dataclass(frozen=True)
 class SessionColumns(GroupColumns):
     """session(gap, time, by, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).

@@ -7,7 +7,7 @@ remembers it, or waits for the end.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final, get_args
+from typing import Any, ClassVar, get_args
 
 from flo.core.errors import ElementError
 from flo.core.facts import Timing
@@ -81,7 +81,6 @@ class Counted(Unary):
         return replace(self, seen=PersistentMap()), (self.target.value_class.terminator(),)
 
 
-@final
 @dataclass(frozen=True)
 class ToBag(Counted):
     """to_bag(seen): (S<T> | Bag<T> | Set<T>, X) ↪ (Bag<T>, X)."""
@@ -92,7 +91,6 @@ class ToBag(Counted):
     target = Bag
 
 
-@final
 @dataclass(frozen=True)
 class ToSet(Unary):
     """to_set(): (S<T> | Bag<T> | Set<T>, X) ↪ (Set<T>, X), the distinct elements."""
@@ -113,7 +111,6 @@ class ToSet(Unary):
         return self, (SetValue.terminator(),)
 
 
-@final
 @dataclass(frozen=True)
 class UnionSets(Union):
     """union_sets(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X)."""
@@ -123,7 +120,6 @@ class UnionSets(Union):
     kind = Set
 
 
-@final
 @dataclass(frozen=True)
 class SetJoin(WeightedJoin):
     """join_sets(on, other_on, into): (Set<T>, X), (Set<U>, X) ↪ (Set<R>, X), by default the paper's join (§5.2).
@@ -160,7 +156,6 @@ class SetJoin(WeightedJoin):
         return super().combine(left, right)
 
 
-@final
 @dataclass(frozen=True)
 class Intersection(SameKind, Sides):
     """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element of both sides stays."""
@@ -190,7 +185,6 @@ class Intersection(SameKind, Sides):
         return Intersection()
 
 
-@final
 @dataclass(frozen=True)
 class Difference(SameKind, Sides):
     """difference(): (Set<T>, X), (Set<T>, B) ↪ (Set<T>, X), the elements of the left that are not in the right.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import final
 
 from flo.core.errors import TypeMismatch
 from flo.core.facts import PrimaryKey, Timing
@@ -21,7 +20,6 @@ from flo.values.weighted import Bag, ZSet, ZSetValue
 NO_ROW = (None, None)
 
 
-@final
 @dataclass(frozen=True)
 class Upsert(Unary):
     """upsert(rows): (S<Change>, X) ↪ (ZSet<Row>, X), and the same from a bag.

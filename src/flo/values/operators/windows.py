@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from operator import itemgetter
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias
 
 from flo.core.collection import End, Value
 from flo.core.elements import returned_type
@@ -306,7 +306,6 @@ class AlignedWindows(TimeWindows):
         return after, closed, late
 
 
-@final
 @dataclass(frozen=True)
 class Tumbling(AlignedWindows):
     """tumbling(size, time, lateness, …): adjacent windows, [n · size, (n + 1) · size)."""
@@ -334,7 +333,6 @@ class Tumbling(AlignedWindows):
         return self.size
 
 
-@final
 @dataclass(frozen=True)
 class Sliding(AlignedWindows):
     """sliding(size, slide, time, lateness, …): overlapping windows, [n · slide, n · slide + size)."""
@@ -372,7 +370,6 @@ OpenSession: TypeAlias = tuple[TimeValue, Any]
 """An open session: its last time, and its elements: a bag, or each with its position in the order of arrival."""
 
 
-@final
 @dataclass(frozen=True)
 class Session(TimeWindows):
     """session(gap, time, lateness, …): elements less than `gap` apart are in one window, [first, last + gap).

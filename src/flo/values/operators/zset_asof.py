@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
-from typing import Any, Optional, Self, TypeAlias, final
+from typing import Any, Optional, Self, TypeAlias
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -43,7 +43,6 @@ PlacedRows: TypeAlias = tuple[PlacedRow, ...]
 """The rows of one key, sorted by place and then by row."""
 
 
-@final
 @dataclass(frozen=True)
 class AsOfJoin(ZSetJoin):
     """asof_join(at, other_at, on, other_on, into, forward, inner, M₁, M₂): ((ZSet<T>, X), (ZSet<U>, X)) ↪ (ZSet<V>, X).

@@ -18,7 +18,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -244,7 +244,6 @@ class Filtering(ZSetJoin):
         return replace(ended, right=PersistentMap().updated(keys, drop=NO_ROWS))
 
 
-@final
 @dataclass(frozen=True)
 class SemiJoin(Filtering):
     """semi_join(on, other_on, M₁, M₂): the left rows with a partner."""
@@ -257,7 +256,6 @@ class SemiJoin(Filtering):
         return rows_while(left, right.before > 0, right.after > 0)
 
 
-@final
 @dataclass(frozen=True)
 class AntiJoin(Filtering):
     """anti_join(on, other_on, M₁, M₂): the left rows without a partner."""
@@ -296,7 +294,6 @@ class PairingJoin(ZSetJoin):
         return combine_pairs(self.combine(), units)
 
 
-@final
 @dataclass(frozen=True)
 class Join(PairingJoin):
     """join(on, other_on, into, M₁, M₂): without functions it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
@@ -349,7 +346,6 @@ class Outer(PairingJoin):
         )
 
 
-@final
 @dataclass(frozen=True)
 class LeftJoin(Outer):
     """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x without a partner."""
@@ -363,7 +359,6 @@ class LeftJoin(Outer):
         return pair_key(self.on, self.other_on, self.into, *keys, left_alone=True)
 
 
-@final
 @dataclass(frozen=True)
 class RightJoin(Outer):
     """right_join(on, other_on, into, M₁, M₂): join, and into(None, y) for each right row y without a partner."""
@@ -375,7 +370,6 @@ class RightJoin(Outer):
     counted = (True, False)
 
 
-@final
 @dataclass(frozen=True)
 class FullJoin(Outer):
     """full_join(on, other_on, into, M₁, M₂): the rows of both without a partner."""

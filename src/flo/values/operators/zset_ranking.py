@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nsmallest
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias
 
 from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
@@ -27,7 +27,6 @@ from flo.values.row_functions import selected_columns
 from flo.values.weighted import Weights
 
 
-@final
 class Nan:
     """NaN in a total order: equal to itself, and greater than anything that compares with a number."""
 
@@ -51,7 +50,6 @@ class Nan:
 NAN = Nan()
 
 
-@final
 class Null:
     """None in a total order: equal to itself, and less than anything else."""
 
@@ -164,7 +162,6 @@ class RankOrder(NamedTuple):
             count, last = count - weight, rank.key[: self.ties]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Ranking(Lowerable):
     """The rows of a group with their weights, and the first k present ones with their multiplicities."""
@@ -197,7 +194,6 @@ register("ranking", Ranking)
 NO_RANKING = Ranking()
 
 
-@final
 @dataclass(frozen=True)
 class TopK(PerGroup):
     """top_k(k, key, by, descending, ties, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, final
+from typing import ClassVar, Self
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError
@@ -110,7 +110,6 @@ class RunningZSets(Operator):
         return Step(f"{self.rule}-begin", (replace(value, continues=True),), operator, (start,))
 
 
-@final
 @dataclass(frozen=True)
 class Integrate(RunningZSets):
     """integrate(M): the sum of all inner z-sets up to this one. M is the sum so far."""
@@ -124,7 +123,6 @@ class Integrate(RunningZSets):
         return self, self.remembered
 
 
-@final
 @dataclass(frozen=True)
 class Differentiate(RunningZSets):
     """differentiate(M): each inner z-set minus the one before it. M is the part of the current one that has arrived."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
@@ -129,7 +129,6 @@ class GroupColumns(PerGroup):
         return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
 
 
-@final
 @dataclass(frozen=True)
 class MapWeights(OnZSet):
     """map_weights(f), the paper's map(f) on z-sets: f(k, v) ⇓ v'; (ZSet, X) ↪ (ZSet, X).
@@ -185,7 +184,6 @@ class MapWeights(OnZSet):
         return result
 
 
-@final
 @dataclass(frozen=True)
 class Negate(OnZSet):
     """negate(): (ZSet, X) ↪ (ZSet, X), every weight times -1."""
@@ -228,7 +226,6 @@ class OfWeights(OnZSet):
         return replace(self, weights=PersistentMap()), (source.terminator(),)
 
 
-@final
 @dataclass(frozen=True)
 class Distinct(OfWeights):
     """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element with a positive weight."""
@@ -243,7 +240,6 @@ class Distinct(OfWeights):
         return (total > 0) * 1
 
 
-@final
 @dataclass(frozen=True)
 class Positive(OfWeights):
     """positive(M): (ZSet, X) ↪ (ZSet, X), the elements with a positive weight, which they keep."""
@@ -266,7 +262,6 @@ class ZSetUnion(Union):
     side_rules = ("", "")
 
 
-@final
 @dataclass(frozen=True)
 class Plus(ZSetUnion):
     """plus(): the union of two z-sets: weights are added."""
@@ -276,7 +271,6 @@ class Plus(ZSetUnion):
     timing = Timing.PASSES
 
 
-@final
 @dataclass(frozen=True)
 class Minus(ZSetUnion):
     """minus(): the left z-set minus the right one: weights are subtracted."""
@@ -290,7 +284,6 @@ class Minus(ZSetUnion):
         return super().consume(side, negate_weights(units) if side == 1 else units, source)
 
 
-@final
 @dataclass(frozen=True)
 class ToZSet(Counted):
     """to_zset(seen): (S<T> | Bag<T> | Set<T>, X) ↪ (ZSet<T>, X)."""
@@ -345,7 +338,6 @@ class FromZSet(Unary):
         return replace(self, weights=PersistentMap()), (output,)
 
 
-@final
 @dataclass(frozen=True)
 class ZSetToBag(FromZSet):
     """zset_to_bag(M): (ZSet, B) ↪ (Bag, B), at the end: weights become counts."""
@@ -355,7 +347,6 @@ class ZSetToBag(FromZSet):
     target = Bag
 
 
-@final
 @dataclass(frozen=True)
 class ZSetToSet(FromZSet):
     """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements with positive weight; none may be negative."""
