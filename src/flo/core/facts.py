@@ -6,7 +6,7 @@ the operator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
@@ -16,11 +16,6 @@ from flo.core.stream_type import StreamTypes
 PrimaryKey: TypeAlias = tuple[str, ...] | None
 """Columns of which no two rows have the same values. No columns are the key of a stream with one row; None if no key is
 known."""
-
-
-def no_key(self: object, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
-    """The `output_key` of an operator whose rows have no key."""
-    return None
 
 
 def first_key(self: object, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
@@ -71,8 +66,3 @@ class Demand:
     """Of a monotone function: those that it leads from and to."""
     claim: str | None = None
     """The user's reason why the law holds."""
-
-
-def no_demands(self: object, inputs: StreamTypes) -> Iterator[Demand]:
-    """The `demands` of an operator that takes every function."""
-    return iter(())

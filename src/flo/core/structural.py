@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import FloError, TypeMismatch
-from flo.core.facts import Timing, no_key
 from flo.core.operator import Bound, Measure, Operator, Step, Values, replaced
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowering, Term, register
@@ -69,9 +68,7 @@ class EmitOnce(Operator):
     error: ClassVar[type[FloError]] = TypeMismatch
     arity = (0, 1)
     keeps = Bound.NOTHING
-    timing = Timing.LOSES
     retracts = True  # its value may: see `program/retractions.py`
-    output_key = no_key
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         if self.value is not None:

@@ -16,7 +16,7 @@ from typing import Any
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import OrderError, TypeMismatch
-from flo.core.facts import Timing, no_demands
+from flo.core.facts import Timing
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
@@ -70,7 +70,6 @@ class ActiveClock(ByPortions):
     name = "active_clock"
     keeps = Bound.VALUE
     timing = Timing.SEES
-    demands = no_demands
     rule = "clock"
     across_keys = True
     retracts = False
@@ -180,7 +179,6 @@ class LimitAhead(Unary):
 
     name = "limit_ahead"
     keeps = Bound.VALUE
-    demands = no_demands
     signature = "(Sequence[T], X) -> (Sequence[T], X), (Sequence[T], X)"
     arity = (1, 2)
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.facts import Demand, Timing, no_demands
+from flo.core.facts import Demand, Timing
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -63,7 +63,6 @@ class BagJoin(WeightedJoin):
 
     name = "join_bags"
     keeps = Bound.ROWS
-    timing = Timing.LOSES
     kind = Bag
 
 
@@ -181,7 +180,6 @@ class Sort(Operator):
 
     name = "sort"
     keeps = Bound.ROWS
-    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])

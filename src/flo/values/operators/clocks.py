@@ -16,7 +16,7 @@ from typing import Any, get_args
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError, OrderError, TypeMismatch
-from flo.core.facts import Timing, no_demands
+from flo.core.facts import Timing
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_collection, replaced
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TimeValue, Unit
@@ -195,7 +195,6 @@ class ClockOf(Unary):
     keeps = Bound.VALUE
     retracts = False
     timing = Timing.SEES
-    demands = no_demands
     rule = "clock"
     across_keys = True
 

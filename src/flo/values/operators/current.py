@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
-from flo.core.facts import PrimaryKey, Timing, no_demands
+from flo.core.facts import PrimaryKey
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -80,9 +80,6 @@ class LatestResults(ByPortions):
     rule = "current"
     clock_rules = ("current-row", "current-clock")
     keeps = Bound.GROUPS
-    retracts = True
-    timing = Timing.LOSES
-    demands = no_demands
     signature = "(Keyed[K, Sequence[T]], X) -> (ZSet[tuple[K, U]], X)"
 
     @property

@@ -20,7 +20,7 @@ from typing import Any
 
 from flo.core.collection import Collection
 from flo.core.errors import OrderError, TypeMismatch
-from flo.core.facts import Timing, no_demands
+from flo.core.facts import Timing
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -66,7 +66,6 @@ class Dedupe(Unary):
     name = "dedupe"
     keeps = Bound.CLOCK
     timing = Timing.PASSES
-    demands = no_demands
     signature = "(Sequence[T], X) -> (Sequence[T], X)"
     lateness = None
 

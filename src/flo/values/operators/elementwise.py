@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
 from flo.core.elements import returned_type
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
+from flo.core.facts import PrimaryKey, Reads, Timing, first_key
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
@@ -50,7 +50,6 @@ class Map(Unary):
     retracts = False
     timing = Timing.MAKES
     reads = Reads(functions={"f": (0,)}, makes="f")
-    demands = no_demands
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         return passed_by(self.f, keys[0])
@@ -81,7 +80,6 @@ class Filter(Unary):
     timing = Timing.PASSES
     output_key = first_key
     reads = Reads(passes=(0,), functions={"keep": (0,)})
-    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])
@@ -102,9 +100,6 @@ class FlatMap(Unary):
     row_by_row = True
     retracts = False
     timing = Timing.MAKES
-    output_key = no_key
-    reads = ALL_COLUMNS
-    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_elements(self, inputs[0])

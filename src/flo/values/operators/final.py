@@ -15,7 +15,7 @@ from typing import Any
 
 from flo.core.collection import Value
 from flo.core.errors import ElementError, brief
-from flo.core.facts import PrimaryKey, Timing, no_demands
+from flo.core.facts import PrimaryKey
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -49,8 +49,6 @@ class FinalGroups(ByPortions):
     name = "final"
     keeps = Bound.WINDOWS
     retracts = False
-    timing = Timing.LOSES
-    demands = no_demands
     arity = (2, 1)
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

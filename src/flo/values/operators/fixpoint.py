@@ -24,7 +24,7 @@ from typing import Any
 
 from flo.core.collection import Collection, End
 from flo.core.errors import CollectionError, FixpointError, Origin, TypeMismatch, brief
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
+from flo.core.facts import PrimaryKey
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes, setinput, with_origins
 from flo.core.operator import Bound, Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.semantics import finish, stuck
@@ -80,9 +80,6 @@ class Fixpoint(Operator):
 
     name = "fixpoint"
     keeps = Bound.ROWS
-    timing = Timing.LOSES
-    reads = ALL_COLUMNS
-    demands = no_demands
     signature = "(ZSet[S], X) -> (ZSet[R], X)"
 
     @property

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, get_args, get_type_hints
 
 from flo.core.errors import brief
-from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Timing
+from flo.core.facts import Demand, PrimaryKey
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -70,9 +70,6 @@ class GroupBy(PerGroup):
 
     name = "group_by"
     keeps = Bound.GROUPS
-    retracts = True
-    timing = Timing.LOSES
-    reads = ALL_COLUMNS
     recomputes = ("aggregates",)
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -15,7 +15,6 @@ from typing import Any
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
-from flo.core.facts import Timing, no_demands
 from flo.core.operator import Bound, Deltas, Operator, Step, Values, expect_collection, replaced
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -72,8 +71,6 @@ class IntervalJoin(ByPortions):
 
     name = "join_interval"
     keeps = Bound.CLOCK
-    timing = Timing.LOSES
-    demands = no_demands
     arity = (4, 1)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

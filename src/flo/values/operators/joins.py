@@ -14,7 +14,6 @@ from typing import Any, ClassVar, TypeAlias
 
 from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch, note_given
-from flo.core.facts import no_demands
 from flo.core.operator import Delta, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -158,7 +157,6 @@ class KeptJoin(Sides):
     """Consumes one side per step, and joins it with what is stored of the other. Without `into` results are pairs."""
 
     forgets_after = (0, 1)
-    demands = no_demands
     into: Into
     left: Index
     right: Index

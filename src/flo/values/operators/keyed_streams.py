@@ -10,7 +10,7 @@ from typing import Any
 from flo.core.collection import Collection, Value
 from flo.core.elements import returned_type
 from flo.core.errors import CollectionError, ElementError, TypeMismatch, brief
-from flo.core.facts import Timing, no_demands, no_key
+from flo.core.facts import Timing
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -94,7 +94,6 @@ class KeyBy(Unary):
     keeps = Bound.NOTHING
     retracts = False
     timing = Timing.PASSES
-    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
@@ -137,7 +136,6 @@ class KeyPartitions(ByPortions):
     keeps = Bound.GROUPS
     retracts = False
     timing = Timing.PASSES
-    demands = no_demands
     across_keys = True
     signature = "(Partitioned[T], X) -> (Keyed[K, Sequence[T]], X)"
 
@@ -217,7 +215,6 @@ class MapValues(KeyedUnary):
     f: ElementFunction
 
     name = "map_values"
-    demands = no_demands
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -240,7 +237,6 @@ class FilterKeys(KeyedUnary):
 
     name = "filter_keys"
     timing = Timing.PASSES
-    demands = no_demands
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -264,8 +260,6 @@ class Entries(KeyedUnary):
     at_end: bool = False
 
     name = "entries"
-    timing = Timing.LOSES
-    output_key = no_key
     waits = "reads each LVar when it can no longer grow"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

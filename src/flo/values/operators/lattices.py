@@ -12,7 +12,7 @@ from typing import Any
 
 from flo.core.collection import End
 from flo.core.errors import CollectionError, ElementError, FunctionError
-from flo.core.facts import Demand, no_demands
+from flo.core.facts import Demand
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, Unit
@@ -96,7 +96,6 @@ class SumLattice(ToLVar):
     total: int | Fraction = 0
 
     name = "sum_lattice"
-    demands = no_demands
     end_rule = "sum-lattice-terminated"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

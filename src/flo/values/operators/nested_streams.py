@@ -11,7 +11,6 @@ from typing import Any
 
 from flo.core.collection import End, Value
 from flo.core.errors import CollectionError, ElementError, TypeMismatch
-from flo.core.facts import Timing, no_key
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Measure, Operator, Step, Values, expect_bounded, expect_collection, replaced
 from flo.core.persistent import Elements
@@ -152,8 +151,6 @@ class NestedLast(Operator):
     name = "last_nested"
     keeps = Bound.VALUE
     retracts = False
-    timing = Timing.LOSES
-    output_key = no_key
     signature = "(Nested[C], bounded) -> (C, bounded)"
     waits = "waits for the end to know which inner stream is the last"
 
@@ -200,8 +197,6 @@ class Flatten(Operator):
     name = "flatten"
     keeps = Bound.NOTHING
     retracts = False
-    timing = Timing.LOSES
-    output_key = no_key
     signature = "(Nested[C], X) -> (C, X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from flo.core.errors import ElementError, OrderError
-from flo.core.facts import no_demands
 from flo.core.operator import Bound, Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.untyped import Element, ElementFunction, Unit
@@ -116,7 +115,6 @@ class MergeSorted(ByPortions):
 
     name = "merge_sorted"
     keeps = Bound.WAITING
-    demands = no_demands
     arity = (2, 1)
     shares_flag = True
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from flo.core.collection import End
 from flo.core.errors import ElementError, TypeMismatch
-from flo.core.facts import ALL_COLUMNS, Timing, first_key, no_demands
+from flo.core.facts import first_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, Step, Values
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -80,11 +80,7 @@ class Retain(ByPortions):
     keeps = Bound.CLOCK
     retained_outputs = (0,)
     arity = (2, 2)
-    retracts = True
-    timing = Timing.LOSES
     output_key = first_key
-    reads = ALL_COLUMNS
-    demands = no_demands
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])

@@ -10,7 +10,7 @@ from typing import Any, NewType, Self, Union
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import OrderError, TypeMismatch
-from flo.core.facts import Timing, no_demands
+from flo.core.facts import Timing
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Bound, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
@@ -127,7 +127,6 @@ class Scan(Unary):
 
     name = "scan"
     keeps = Bound.VALUE
-    demands = no_demands
     signature = "(Sequence[T], X) -> (Sequence[U], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -155,7 +154,6 @@ class Fold(Unary):
 
     name = "fold"
     keeps = Bound.VALUE
-    demands = no_demands
     signature = "(Sequence[T], bounded) -> (Sequence[U], bounded)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -223,7 +221,6 @@ class Alert(Unary):
     name = "alert"
     keeps = Bound.VALUE
     timing = Timing.PASSES
-    demands = no_demands
     signature = "(Sequence[T], X) -> (Sequence[T], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

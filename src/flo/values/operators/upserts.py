@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from flo.core.errors import TypeMismatch
-from flo.core.facts import PrimaryKey, Timing
+from flo.core.facts import PrimaryKey
 from flo.core.operator import Bound, Deltas, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -35,8 +35,6 @@ class Upsert(Unary):
 
     name = "upsert"
     keeps = Bound.GROUPS
-    retracts = True
-    timing = Timing.LOSES
     signature = "(Sequence[Change] | Bag[Change], X) -> (ZSet[Row], X)"
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:

@@ -18,7 +18,6 @@ from typing import Any, Self, TypeAlias
 from flo.core.collection import End, Value
 from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch
-from flo.core.facts import Timing, no_demands
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, Step, Values, expect_collection
 from flo.core.persistent import Elements, PersistentMap
@@ -67,9 +66,6 @@ class TimeWindows(SequenceCut):
 
     With `bounds`, a second inner stream has one `TimeWindow`: the bounds of the window.
     """
-
-    timing = Timing.LOSES
-    demands = no_demands
 
     time: ElementFunction
     lateness: TimeValue

@@ -14,7 +14,7 @@ from typing import Any, Optional, Self, TypeAlias
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.facts import ALL_COLUMNS, PrimaryKey
+from flo.core.facts import PrimaryKey
 from flo.core.operator import Step
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -66,8 +66,6 @@ class AsOfJoin(ZSetJoin):
 
     name = "asof_join"
     forgets_after = (1,)
-    retracts = True
-    reads = ALL_COLUMNS
     recomputes = ("into",)
     rule = "asof-join-zset"
 

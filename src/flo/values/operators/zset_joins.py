@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias
 
 from flo.core.collection import End
 from flo.core.elements import returned_type
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
+from flo.core.facts import PrimaryKey, Reads, first_key
 from flo.core.operator import Bound, Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -75,8 +75,6 @@ class ZSetJoin(SameKind):
     kind = ZSet
     keeps = Bound.ROWS
     forgets_after: ClassVar[tuple[int, ...]] = (0, 1)
-    timing = Timing.LOSES
-    demands = no_demands
     rule: ClassVar[str]
     counted: ClassVar[tuple[bool, bool]] = (False, True)
     """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of
@@ -261,7 +259,6 @@ class AntiJoin(Filtering):
     """anti_join(on, other_on, M₁, M₂): the left rows without a partner."""
 
     name = "anti_join"
-    retracts = True
     rule = "anti-join-zset"
 
     def joined(self, left: Side, right: Side) -> WeightedElements:
@@ -324,8 +321,6 @@ class Join(PairingJoin):
 class Outer(PairingJoin):
     """join, and the rows without a partner beside None."""
 
-    retracts = True
-    reads = ALL_COLUMNS
     recomputes = ("into",)
     alone: ClassVar[tuple[bool, bool]]
     """Whether rows of each side may be without a partner."""
@@ -364,7 +359,6 @@ class RightJoin(Outer):
     """right_join(on, other_on, into, M₁, M₂): join, and into(None, y) for each right row y without a partner."""
 
     name = "right_join"
-    output_key = no_key
     rule = "right-join-zset"
     alone = (False, True)
     counted = (True, False)
@@ -375,7 +369,6 @@ class FullJoin(Outer):
     """full_join(on, other_on, into, M₁, M₂): the rows of both without a partner."""
 
     name = "full_join"
-    output_key = no_key
     rule = "full-join-zset"
     alone = (True, True)
     counted = (True, True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
-from flo.core.facts import ALL_COLUMNS, PrimaryKey, Timing, no_demands
+from flo.core.facts import PrimaryKey
 from flo.core.operator import Bound, Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -213,10 +213,6 @@ class TopK(PerGroup):
 
     name = "top_k"
     keeps = Bound.ROWS
-    retracts = True
-    timing = Timing.LOSES
-    reads = ALL_COLUMNS
-    demands = no_demands
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         chosen = selected_columns(self.by) if self.count == 1 and self.ties is None else None

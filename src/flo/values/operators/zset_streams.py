@@ -129,7 +129,6 @@ class Differentiate(RunningZSets):
 
     name = "differentiate"
     keeps = Bound.VALUE
-    retracts = True
     rule = "differentiate"
 
     def begun(self) -> tuple[Self, Weights]:

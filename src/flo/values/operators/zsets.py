@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError, LawError
-from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing, first_key, no_demands, no_key
+from flo.core.facts import Demand, PrimaryKey, Reads, Timing, first_key
 from flo.core.operator import Bound, Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
@@ -85,10 +85,6 @@ class GroupColumns(PerGroup):
     into: Callable[[Element, Any], Any] | None
 
     keeps = Bound.ROWS
-    retracts = True
-    timing = Timing.LOSES
-    reads = ALL_COLUMNS
-    demands = no_demands
 
     def output_key(self, keys: tuple[PrimaryKey, ...], inputs: StreamTypes, columns: tuple[str, ...]) -> PrimaryKey:
         return passed_by(self.into, keys[0])
@@ -143,10 +139,6 @@ class MapWeights(OnZSet):
 
     name = "map_weights"
     keeps = Bound.NOTHING
-    retracts = True
-    timing = Timing.LOSES
-    output_key = no_key
-    reads = ALL_COLUMNS
     rule = "map"
 
     def demands(self, inputs: StreamTypes) -> Iterator[Demand]:
@@ -190,9 +182,6 @@ class Negate(OnZSet):
 
     name = "negate"
     keeps = Bound.NOTHING
-    retracts = True
-    timing = Timing.LOSES
-    output_key = no_key
     reads = Reads(passes=(0,))
 
     def consume(self, units: list[Unit], source: ElementKind) -> tuple[Operator, Deltas]:
@@ -207,8 +196,6 @@ class OfWeights(OnZSet):
 
     keeps = Bound.ROWS
     retracts = False
-    timing = Timing.LOSES
-    reads = ALL_COLUMNS
 
     @staticmethod
     @abstractmethod
@@ -256,7 +243,6 @@ class ZSetUnion(Union):
     """A union of z-sets. Linear, so each side is passed on without state."""
 
     keeps = Bound.NOTHING
-    output_key = no_key
     reads = Reads(passes=(0, 1))
     kind = ZSet
     side_rules = ("", "")
@@ -276,8 +262,6 @@ class Minus(ZSetUnion):
     """minus(): the left z-set minus the right one: weights are subtracted."""
 
     name = "minus"
-    retracts = True
-    timing = Timing.LOSES
     rule = "minus"
 
     def consume(self, side: int, units: list[Unit], source: type[WeightedValue]) -> tuple[Operator, Delta]:
@@ -304,7 +288,6 @@ class FromZSet(Unary):
 
     keeps = Bound.ROWS
     retracts = False
-    timing = Timing.LOSES
     target: ClassVar[type[Bag[Element] | Set[Element]]]
     waits = "waits for the end of its input, because weights may change until then"
 
