@@ -145,12 +145,28 @@ class Collection(Named, ABC):
     def plain(self, value: Any) -> Any:
         """Return the value as plain Python data, oldest element first."""
 
-    @abstractmethod
+    def parts(self) -> tuple[Any, ...]:
+        """Return what the type is made of: two types of one class are equal if these are."""
+        return ()
+
     def lower(self, lower: Lowering) -> Term:
         """Return the expression of the type."""
+        return call(self.name, *self.parts(), lower=lower)
 
     def in_full(self) -> str:
         """Return the type with all columns of its rows."""
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Collection) and type(other) is type(self) and other.parts() == self.parts()
+
+    def __hash__(self) -> int:
+        return hash((self.name, *map(str, self.parts())))
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
         return str(self)
 
 
@@ -194,19 +210,11 @@ class Form(Collection, Generic[B]):
     def plain(self, value: FormedValue) -> Any:
         return self.base.plain(value.value())
 
-    def lower(self, lower: Lowering) -> Term:
-        return Call(self.name, (lower(self.base),))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and type(other) is type(self) and bool(other.base == self.base)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.base))
+    def parts(self) -> tuple[Any, ...]:
+        return (self.base,)
 
     def __str__(self) -> str:
         return str(self.base)
 
     def in_full(self) -> str:
         return self.base.in_full()
-
-    __repr__ = __str__

@@ -204,19 +204,11 @@ class Nested(Collection, Generic[*Cs]):
         inner = [tuple(s.collection.plain(v) for s, v in zip(self.inner, values, strict=True)) for values in tuples]
         return [values[0] for values in inner] if len(self.inner) == 1 else inner
 
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.name, *self.inner, lower=lower)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Nested) and other.inner == self.inner
-
-    def __hash__(self) -> int:
-        return hash((Nested, self.inner))
+    def parts(self) -> tuple[Any, ...]:
+        return self.inner
 
     def __str__(self) -> str:
         return f"Nested[{', '.join(str(s.collection) if s.bounded else str(s) for s in self.inner)}]"
 
     def in_full(self) -> str:
         return f"Nested[{', '.join(s.collection.in_full() if s.bounded else f'({s.in_full()})' for s in self.inner)}]"
-
-    __repr__ = __str__

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from flo.core.collection import Collection, End, Value, call
+from flo.core.collection import Collection, End, Value
 from flo.core.elements import Misfit, find_misfit, find_mismatch
 from flo.core.errors import ElementError, brief
-from flo.core.term import Lowering, Term
 from flo.core.type_names import row_columns, type_in_full, type_name
 from flo.core.type_relations import accepts
 from flo.core.untyped import Element, ElementFunction, Unit
@@ -205,22 +204,14 @@ class ElementCollection(Collection, Generic[T_co]):
     def _value(self, data: Any) -> Any:
         """Return the open value of a list of elements, or of a mapping to weights."""
 
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.name, self.element, lower=lower)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.element == self.element
-
-    def __hash__(self) -> int:
-        return hash((self.name, str(self.element)))
+    def parts(self) -> tuple[Any, ...]:
+        return (self.element,)
 
     def __str__(self) -> str:
         return self.name if self.element is Any else f"{self.name}[{type_name(self.element)}]"
 
     def in_full(self) -> str:
         return self.name if self.element is Any else f"{self.name}[{type_in_full(self.element)}]"
-
-    __repr__ = __str__
 
 
 def _differences(given: object, kind: Any) -> tuple[tuple[str, str], ...]:

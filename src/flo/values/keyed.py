@@ -210,19 +210,11 @@ class Keyed(Collection, Generic[K, C_co]):
     def plain(self, value: KeyedValue) -> dict[Element, Element]:
         return {key: self.inner.plain(inner) for key, inner in value.entries.to_dict().items()}
 
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.name, self.key, self.inner, lower=lower)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and (other.key, other.inner) == (self.key, self.inner)
-
-    def __hash__(self) -> int:
-        return hash((self.name, str(self.key), self.inner))
+    def parts(self) -> tuple[Any, ...]:
+        return self.key, self.inner
 
     def __str__(self) -> str:
         return f"{self.name}[{type_name(self.key)}, {self.inner}]"
 
     def in_full(self) -> str:
         return f"{self.name}[{type_name(self.key)}, {self.inner.in_full()}]"
-
-    __repr__ = __str__

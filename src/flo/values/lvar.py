@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from flo.core.collection import Collection, End, Value, call
+from flo.core.collection import Collection, End, Value
 from flo.core.errors import CollectionError, ElementError, FloError, FunctionError
 from flo.core.term import Call, Lowering, Term
 from flo.core.untyped import Element
@@ -120,16 +120,8 @@ class LVar(Collection, Generic[L_co]):
     def plain(self, value: LVarValue) -> Any:
         return self.lattice.plain(value.value)
 
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.name, self.lattice, lower=lower)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LVar) and other.lattice == self.lattice
-
-    def __hash__(self) -> int:
-        return hash((self.name, str(self.lattice)))
+    def parts(self) -> tuple[Any, ...]:
+        return (self.lattice,)
 
     def __str__(self) -> str:
         return f"{self.name}[{self.lattice}]"
-
-    __repr__ = __str__

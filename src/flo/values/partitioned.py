@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic
 
-from flo.core.collection import Collection, Value, call
+from flo.core.collection import Collection, Value
 from flo.core.errors import CollectionError, ElementError
-from flo.core.term import Lowering, Term
 from flo.core.type_names import type_in_full, type_name
 from flo.core.untyped import Element
 from flo.values.element_value import T_co
@@ -70,14 +69,8 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
         """Return the collection with so many more partitions."""
         return Partitioned(self.row, self.count + more)
 
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.name, self.row, self.count, lower=lower)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Partitioned) and (other.row, other.count) == (self.row, self.count)
-
-    def __hash__(self) -> int:
-        return hash((self.name, str(self.row), self.count))
+    def parts(self) -> tuple[Any, ...]:
+        return self.row, self.count
 
     def __str__(self) -> str:
         parts = f"{type_name(self.row)}, {self.count}" if self.count else type_name(self.row)
@@ -85,8 +78,6 @@ class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
 
     def in_full(self) -> str:
         return f"{self.name}[{', '.join([type_in_full(self.row), *([str(self.count)] if self.count else [])])}]"
-
-    __repr__ = __str__
 
 
 def partitioned_as(of: Keyed[Element, Element], inner: Collection) -> Keyed[Element, Element]:
