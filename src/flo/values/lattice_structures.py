@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Generic, TypeVar, TypeVarTuple
 
 from flo.core.elements import belongs, find_mismatch
 from flo.core.persistent import PersistentMap
-from flo.core.term import Call, Lowering, Term
 from flo.core.type_names import type_name
 from flo.core.untyped import Element, TypeForm
-from flo.values.lattice import ANYTHING, BOTTOM, L_co, Lattice, V_co
+from flo.values.lattice import ANYTHING, BOTTOM, L_co, Lattice
 from flo.values.lattice_orders import Max, NaturalSum, T_co, WithBottom
 
 K = TypeVar("K")
@@ -153,11 +150,8 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
     def plain(self, value: Any) -> Any:
         return tuple(lattice.plain(item) for lattice, item in zip(self.lattices, value, strict=True))
 
-    def lower(self, lower: Lowering) -> Term:
-        return Call(self.name, tuple(map(lower, self.lattices)))
-
-    def __str__(self) -> str:
-        return f"{self.name}[{', '.join(map(str, self.lattices))}]"
+    def _parameters(self) -> list[Any]:
+        return list(self.lattices)
 
 
 @dataclass(frozen=True)
@@ -212,65 +206,34 @@ class Versioned(WithBottom[tuple[T_co, Any]], Generic[T_co, L_co]):
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class _Alias(Lattice[V_co]):
-    """Another lattice under a name of its own."""
-
-    @cached_property
-    @abstractmethod
-    def same(self) -> Lattice[Element]:
-        """The lattice that this is another name for."""
-
-    def bottom(self) -> V_co:
-        return self.same.bottom()  # type: ignore[no-any-return]
-
-    def join(self, a: object, b: object) -> V_co:
-        return self.same.join(a, b)  # type: ignore[no-any-return]
-
-    def leq(self, a: object, b: object) -> bool:
-        return self.same.leq(a, b)
-
-    def is_bottom(self, value: object) -> bool:
-        return self.same.is_bottom(value)
-
-    def mismatch(self, value: object) -> str | None:
-        return self.same.mismatch(value)
-
-    @property
-    def element(self) -> TypeForm:
-        return self.same.element
-
-    def value(self, data: Any) -> Any:
-        return self.same.value(data)
-
-    def plain(self, value: Any) -> Any:
-        return self.same.plain(value)
-
-
-@dataclass(frozen=True)
-class GCounter(_Alias[Mapping[R, int]], Generic[R]):
+@dataclass(frozen=True, init=False)
+class GCounter(MapUnion[R, NaturalSum], Generic[R]):
     """A counter that only grows: the count of each replica, joined by max."""
 
-    replica: type[R] = ANYTHING
+    def __init__(self, replica: type[R] = ANYTHING) -> None:
+        super().__init__(replica, NaturalSum(int))
 
-    @cached_property
-    def same(self) -> Lattice[Element]:
-        return MapUnion(self.replica, NaturalSum(int))
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> Lattice[Element]:
+        return cls(*parameters)
+
+    def _parameters(self) -> list[Any]:
+        return [] if self.key is Any else [self.key]
 
     def total(self, value: Mapping[R, int]) -> int:
         """Return the sum of the counts of all replicas."""
         return sum(value.values())
 
 
-@dataclass(frozen=True)
-class PNCounter(_Alias[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
+@dataclass(frozen=True, init=False)
+class PNCounter(Product[GCounter[R], GCounter[R]], Generic[R]):
     """A counter that goes up and down: each replica's increments and decrements."""
 
-    replica: type[R] = ANYTHING
+    def __init__(self, replica: type[R] = ANYTHING) -> None:
+        super().__init__(GCounter(replica), GCounter(replica))
 
-    @cached_property
-    def same(self) -> Lattice[Element]:
-        return Product(GCounter(self.replica), GCounter(self.replica))
+    def _parameters(self) -> list[Any]:
+        return self.lattices[0]._parameters()
 
     def total(self, value: tuple[Mapping[R, int], Mapping[R, int]]) -> int:
         """Return increments minus decrements. Not monotone, so read it at the end of the stream, not by a threshold."""

@@ -23,7 +23,7 @@ from flo.core.untyped import TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lattice import Custom, Lattice
 from flo.values.lattice_orders import NaturalSum
-from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, Versioned
+from flo.values.lattice_structures import MapUnion, Product, Versioned
 from flo.values.lvar import LVar
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import Sequence
@@ -161,8 +161,6 @@ def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
             strategy = st.tuples(strategy_for(lattice.version, given), lattice_strategy(lattice.lattice, given))
         case NaturalSum():
             strategy = st.one_of(st.integers(0, 5), st.integers(min_value=0))
-        case GCounter() | PNCounter():
-            strategy = lattice_strategy(lattice.same, given)
         case _:
             strategy = strategy_for(lattice.ordinary, given).map(lattice.value)
     return strategy.filter(lambda value: lattice.mismatch(value) is None)
