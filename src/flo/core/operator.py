@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import Field, dataclass, fields
 from enum import Enum
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
-from flo.core.collection import Value
+from flo.core.collection import Collection, Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
 from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
@@ -18,6 +18,7 @@ Values: TypeAlias = tuple[Value, ...]
 Delta: TypeAlias = Value | None
 """The right operand of `++`; None is the empty delta ∅ of every collection."""
 Deltas: TypeAlias = tuple[Delta, ...]
+K = TypeVar("K", bound=Collection)
 Measure: TypeAlias = tuple[Any, ...]
 """An element of the well-founded order ≺: nested tuples of naturals, compared lexicographically."""
 
@@ -286,12 +287,12 @@ def fit_advice(instead: Advice, given: StreamType) -> Advice:
 def expect_collection(
     operator: Operator,
     given: StreamType,
-    *expected: type[Any],
+    *expected: type[K],
     index: int = 0,
     error: type[FloError] = CollectionError,
     instead: tuple[tuple[str, str], ...] = (),
-) -> None:
-    """Raise unless the input is one of these collections."""
+) -> K:
+    """Return the collection of the input. Raises unless it is one of these."""
     if not isinstance(given.collection, expected):
         names = " or ".join(getattr(kind, "name", "a collection of elements") for kind in expected)
         raise error(
@@ -300,6 +301,7 @@ def expect_collection(
             instead=fit_advice(instead, given),
             index=index,
         )
+    return given.collection
 
 
 def expect_bounded(

@@ -31,7 +31,7 @@ def expect_elements(operator: Operator, given: StreamType) -> None:
     instead = ((inside, "does it under each key"),) if isinstance(given.collection, Keyed) else ()
     if isinstance(given.collection, Partitioned):
         instead = ((inside, "does it in each partition"),)
-    expect_collection(operator, given, ElementCollection, instead=instead)
+    expect_collection(operator, given, ElementCollection, instead=instead)  # type: ignore[type-abstract]
 
 
 @dataclass(frozen=True)

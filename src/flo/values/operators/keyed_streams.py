@@ -40,9 +40,7 @@ TO_KEYED = (("{input}.key_by(f)", "one stream per key"),)
 
 
 def expect_keyed(operator: Operator, given: StreamType, index: int = 0) -> Keyed[Element, Element]:
-    expect_collection(operator, given, Keyed, index=index, instead=TO_KEYED)
-    assert isinstance(given.collection, Keyed)
-    return given.collection
+    return expect_collection(operator, given, Keyed, index=index, instead=TO_KEYED)
 
 
 def expect_inner(operator: Operator, given: StreamType, *kinds: type[Collection], index: int = 0) -> Collection:

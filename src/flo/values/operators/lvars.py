@@ -25,15 +25,8 @@ from flo.values.sequence import Sequence, SequenceValue
 
 def expect_lvar(operator: Operator, given: StreamType, index: int = 0) -> Lattice[Element]:
     """Raise unless the input is an LVar; return its lattice."""
-    expect_collection(
-        operator,
-        given,
-        LVar,
-        index=index,
-        instead=(("{input}.fold_lattice(lattice, f)", "one growing value"),),
-    )
-    assert isinstance(given.collection, LVar)
-    return given.collection.lattice
+    instead = (("{input}.fold_lattice(lattice, f)", "one growing value"),)
+    return expect_collection(operator, given, LVar, index=index, instead=instead).lattice
 
 
 def expect_clock(operator: Operator, given: StreamType, index: int) -> None:

@@ -26,9 +26,7 @@ TO_NESTED = (
 
 
 def expect_nested(operator: Operator, given: StreamType, index: int = 0) -> Nested[*tuple[Any, ...]]:
-    expect_collection(operator, given, Nested, index=index, instead=TO_NESTED)
-    assert isinstance(given.collection, Nested)
-    return given.collection
+    return expect_collection(operator, given, Nested, index=index, instead=TO_NESTED)
 
 
 def as_nested(value: Value) -> NestedValue:

@@ -50,9 +50,7 @@ PARTITIONED = (
 
 def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Element]:
     instead = order_for(operator.name, given)
-    expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
-    assert isinstance(given.collection, Sequence)
-    return given.collection
+    return expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=instead)
 
 
 def order_for(name: str, given: StreamType) -> tuple[tuple[str, str], ...]:

@@ -43,9 +43,7 @@ class RunningZSets(Operator):
         return type(self)(self.remembered.added(weights))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_collection(self, inputs[0], Nested)
-        assert isinstance(inputs[0].collection, Nested)
-        streams = inputs[0].collection.inner
+        streams = expect_collection(self, inputs[0], Nested).inner
         if len(streams) != 1:
             raise CollectionError(
                 f"`{self.name}` requires one inner z-set; {{input}} has {len(streams)} inner streams",

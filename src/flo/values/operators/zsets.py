@@ -29,9 +29,7 @@ from flo.values.weighted import Bag, Set, WeightedValue, Weights, ZSet, ZSetValu
 
 def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
     """Raise unless the input is a z-set; return its element type."""
-    expect_collection(operator, given, ZSet, index=index, instead=CONVERSIONS[ZSet])
-    assert isinstance(given.collection, ZSet)
-    return given.collection.element
+    return expect_collection(operator, given, ZSet, index=index, instead=CONVERSIONS[ZSet]).element
 
 
 def make_delta(units: Iterable[tuple[object, int]]) -> Deltas:
