@@ -72,29 +72,17 @@ class Limited(Stream[C_co, B_co], Generic[C_co, B_co]):
     """The rows that do. If nothing reads them, a run puts them in `result.late`."""
 
 
-class Windowed(Stream[Nested[Sequence[T_co]], B_co], Generic[T_co, B_co]):
-    """Windows as inner streams. `late` is the side output of late elements. If nothing reads it, a run puts them in
-    `result.late`."""
+class Windowed(Stream[Nested[C_co], B_co], Generic[C_co, B_co]):
+    """Windows as inner streams: bags if the elements have no order, such as those of a partitioned stream. `late` is
+    the side output of late elements. If nothing reads it, a run puts them in `result.late`."""
 
-    late: Stream[Sequence[T_co], B_co]
-
-
-class WindowedBags(Stream[Nested[Bag[T_co]], B_co], Generic[T_co, B_co]):
-    """Windows of elements without an order, such as those of a partitioned stream. For type checkers."""
-
-    late: Stream[Bag[T_co], B_co]
+    late: Stream[C_co, B_co]
 
 
-class BoundedBags(Stream[Nested[Bag[T_co], Sequence[TimeWindow]], B_co], Generic[T_co, B_co]):
-    """The same, with a second inner stream that has their bounds."""
-
-    late: Stream[Bag[T_co], B_co]
-
-
-class BoundedWindows(Stream[Nested[Sequence[T_co], Sequence[TimeWindow]], B_co], Generic[T_co, B_co]):
+class BoundedWindows(Stream[Nested[C_co, Sequence[TimeWindow]], B_co], Generic[C_co, B_co]):
     """Windows with a second inner stream that has their bounds. For type checkers."""
 
-    late: Stream[Sequence[T_co], B_co]
+    late: Stream[C_co, B_co]
 
 
 class Retained(Stream[ZSet[T_co], B_co], Generic[T_co, B_co]):

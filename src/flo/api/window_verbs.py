@@ -22,17 +22,15 @@ from flo.core.explained_calls import explain_call
 from flo.core.type_names import type_name
 from flo.program.dag import WindowColumns
 from flo.program.on_time import END, START
-from flo.values.element_value import ElementKind
+from flo.values.element_value import ElementKind, Windowable
 from flo.values.event_time import Duration
 from flo.values.operators.elementwise import FlatMap
 from flo.values.operators.session_columns import SessionColumns
 from flo.values.operators.windows import Session, Sliding, TimeWindows, Tumbling
-from flo.values.partitioned import Partitioned
-from flo.values.sequence import Sequence
-from flo.values.weighted import Bag, ZSet
+from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
-    from flo.api.stream import BoundedBags, BoundedWindows, Clock, Stream, Windowed, WindowedBags
+    from flo.api.stream import BoundedWindows, Clock, Stream, Windowed
     from flo.columns.expression import Column
 
 AnyClock: TypeAlias = "Clock[Any, Any]"
@@ -47,42 +45,23 @@ class WindowVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B],
+        self: WindowVerbs[Windowable[T, C], B],
         size: Duration,
         time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
         clock: AnyClock | None = None,
-    ) -> Windowed[T, B]: ...
+    ) -> Windowed[C, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B],
+        self: WindowVerbs[Windowable[T, C], B],
         size: Duration,
         time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
         clock: AnyClock | None = None,
         bounds: Literal[True],
-    ) -> BoundedWindows[T, B]: ...
-    @overload
-    def tumbling(
-        self: WindowVerbs[Partitioned[T] | Bag[T], B],
-        size: Duration,
-        time: Asked[T] | None = None,
-        lateness: Duration | None = None,
-        *,
-        clock: AnyClock | None = None,
-    ) -> WindowedBags[T, B]: ...
-    @overload
-    def tumbling(
-        self: WindowVerbs[Partitioned[T] | Bag[T], B],
-        size: Duration,
-        time: Asked[T] | None = None,
-        lateness: Duration | None = None,
-        *,
-        clock: AnyClock | None = None,
-        bounds: Literal[True],
-    ) -> BoundedBags[T, B]: ...
+    ) -> BoundedWindows[C, B]: ...
     @explain_call(size="tumbling(60, time=…)")
     def tumbling(
         self,
@@ -98,17 +77,17 @@ class WindowVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B],
+        self: WindowVerbs[Windowable[T, C], B],
         size: Duration,
         slide: Duration,
         time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
         clock: AnyClock | None = None,
-    ) -> Windowed[T, B]: ...
+    ) -> Windowed[C, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B],
+        self: WindowVerbs[Windowable[T, C], B],
         size: Duration,
         slide: Duration,
         time: Asked[T] | None = None,
@@ -116,28 +95,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         *,
         clock: AnyClock | None = None,
         bounds: Literal[True],
-    ) -> BoundedWindows[T, B]: ...
-    @overload
-    def sliding(
-        self: WindowVerbs[Partitioned[T] | Bag[T], B],
-        size: Duration,
-        slide: Duration,
-        time: Asked[T] | None = None,
-        lateness: Duration | None = None,
-        *,
-        clock: AnyClock | None = None,
-    ) -> WindowedBags[T, B]: ...
-    @overload
-    def sliding(
-        self: WindowVerbs[Partitioned[T] | Bag[T], B],
-        size: Duration,
-        slide: Duration,
-        time: Asked[T] | None = None,
-        lateness: Duration | None = None,
-        *,
-        clock: AnyClock | None = None,
-        bounds: Literal[True],
-    ) -> BoundedBags[T, B]: ...
+    ) -> BoundedWindows[C, B]: ...
     @explain_call(slide="sliding(60, 10, time=…)")
     def sliding(
         self,
@@ -154,42 +112,23 @@ class WindowVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def session(
-        self: WindowVerbs[Sequence[T], B],
+        self: WindowVerbs[Windowable[T, C], B],
         gap: Duration,
         time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
         clock: AnyClock | None = None,
-    ) -> Windowed[T, B]: ...
+    ) -> Windowed[C, B]: ...
     @overload
     def session(
-        self: WindowVerbs[Sequence[T], B],
+        self: WindowVerbs[Windowable[T, C], B],
         gap: Duration,
         time: Asked[T] | None = None,
         lateness: Duration | None = None,
         *,
         clock: AnyClock | None = None,
         bounds: Literal[True],
-    ) -> BoundedWindows[T, B]: ...
-    @overload
-    def session(
-        self: WindowVerbs[Partitioned[T] | Bag[T], B],
-        gap: Duration,
-        time: Asked[T] | None = None,
-        lateness: Duration | None = None,
-        *,
-        clock: AnyClock | None = None,
-    ) -> WindowedBags[T, B]: ...
-    @overload
-    def session(
-        self: WindowVerbs[Partitioned[T] | Bag[T], B],
-        gap: Duration,
-        time: Asked[T] | None = None,
-        lateness: Duration | None = None,
-        *,
-        clock: AnyClock | None = None,
-        bounds: Literal[True],
-    ) -> BoundedBags[T, B]: ...
+    ) -> BoundedWindows[C, B]: ...
     @overload
     def session(
         self: WindowVerbs[ZSet[T], B], gap: Duration, time: Column, *, by: Column | list[Column] | None = None

@@ -231,6 +231,10 @@ class ElementKind(ElementCollection[T_co], Generic[T_co, Same_co, Untyped_co]):
     """
 
 
+class Windowable(Collection, Generic[T_co, Same_co]):
+    """A collection that tells type checkers what its windows are: sequences, or bags if it has no order."""
+
+
 def first_unhashable(elements: list[Any]) -> int | None:
     """Return the position of the first element that cannot be hashed; None if all can."""
     try:

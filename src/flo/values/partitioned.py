@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import Any
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import CollectionError, ElementError
 from flo.core.type_names import type_in_full, type_name
 from flo.core.untyped import Element
-from flo.values.element_value import T_co
+from flo.values.element_value import T_co, Windowable
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.sequence import Sequence
+from flo.values.weighted import Bag
 
 
-class Partitioned(Keyed[int, Sequence[T_co]], Generic[T_co]):
+class Partitioned(Keyed[int, Sequence[T_co]], Windowable[T_co, Bag[T_co]]):
     """Partitioned<T>: Keyed<int, S<T>> with the partition as the key. `count` partitions, numbered from 0, are known.
 
     A log may get more of them. A partition that was not known counts from the micro-batch of its first row on.

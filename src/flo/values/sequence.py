@@ -14,7 +14,7 @@ from flo.core.errors import OrderError, brief
 from flo.core.persistent import Elements
 from flo.core.term import Call, Lowering, Term
 from flo.core.untyped import Element, ElementFunction, Unit
-from flo.values.element_value import ElementKind, ElementValue, T_co
+from flo.values.element_value import ElementKind, ElementValue, T_co, Windowable
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class SequenceValue(ElementValue):
         return cls(Elements(parts[0]), End.lift(parts[1]))
 
 
-class Sequence(ElementKind[T_co, "Sequence[T_co]", "Sequence[Any]"]):
+class Sequence(ElementKind[T_co, "Sequence[T_co]", "Sequence[Any]"], Windowable[T_co, "Sequence[T_co]"]):
     """S<V>: totally ordered; new elements are appended at the end."""
 
     name = "Sequence"

@@ -15,7 +15,7 @@ from flo.core.term import Lowering, Term
 from flo.core.untyped import Element, ElementFunction, Unit
 from flo.values.canonical import canonical_element
 from flo.values.changes import shape_of
-from flo.values.element_value import ElementKind, ElementValue, T_co
+from flo.values.element_value import ElementKind, ElementValue, T_co, Windowable
 
 Weights: TypeAlias = PersistentMap[Element, int]
 """Elements, each with its weight: how often it is there."""
@@ -130,7 +130,7 @@ def bag_of(elements: Iterable[Element]) -> BagValue:
     return BagValue.of((element, 1) for element in elements)
 
 
-class Bag(ElementKind[T_co, "Bag[T_co]", "Bag[Any]"]):
+class Bag(ElementKind[T_co, "Bag[T_co]", "Bag[Any]"], Windowable[T_co, "Bag[T_co]"]):
     """A multiset: unordered elements with positive weights."""
 
     name = "Bag"
