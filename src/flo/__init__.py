@@ -124,8 +124,7 @@ def _on_spark(flow: Flow, session: Any, workers: int | None = None) -> object:
         raise TypeMismatch(
             "`workers` are processes of this machine; Spark has its own",
             instead=(("flow.on(flo.here, workers=2)", "runs on this machine"), ("shards=…", "of `start`, on Spark")),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return OnSpark(flow, session)
 
 

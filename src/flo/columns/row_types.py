@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from flo.columns.cell import PLAIN, fields_of
 from flo.core.data import NAME, class_name, remember_class
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.core.untyped import TypeForm
 
 _EXACT = {arrow: kind for kind, arrow in PLAIN.items() if kind is not Decimal}
@@ -78,7 +78,7 @@ def rows(kind: TypeForm) -> Any:
             return row_type_of(schema)
         fields = fields_of(kind)
     except TypeError as error:
-        raise TypeMismatch(f"no row type can have these columns: {error}", where=Origin.here()) from None
+        raise TypeMismatch(f"no row type can have these columns: {error}").at_users_line() from None
     if not fields:
         framed = hasattr(kind, "schema")
         raise TypeMismatch(
@@ -87,8 +87,7 @@ def rows(kind: TypeForm) -> Any:
             instead=(("flo.rows(frame.schema)", "the schema of a frame or a table"),)
             if hasattr(kind, "schema")
             else (),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return row_type(fields)
 
 

@@ -103,8 +103,7 @@ class OnHere(HasMethods):
                 raise UnknownNameError(
                     f"`run` must get data for the bounded input `{name}`",
                     instead=((f"run({name}=[…])", "an empty list if there is none"),),
-                    where=Origin.here(),
-                )
+                ).at_users_line()
         try:
             loop._take_all(inputs, self._place.progress)
             return loop.result()
@@ -239,8 +238,7 @@ def _expect_workers(workers: object) -> int:
         raise TypeMismatch(
             f"`workers` must be an integer from 1 to {MOST_WORKERS}; got {brief(workers)}",
             instead=(("workers=2", "shards in two processes"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return workers
 
 

@@ -194,8 +194,7 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
             raise FloError(
                 f"`{verb}` of a loop needs its state in this process, and workers have it",
                 instead=(("flow.on(flo.here)", "runs in this process"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return self._loop
 
     def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from flo.core.errors import ElementError, FloError, Origin, brief
+from flo.core.errors import ElementError, FloError, brief
 
 LOOPBACK = "127.0.0.1"
 ASKED = Mapping[str, str]
@@ -32,15 +32,14 @@ class PageServer:
     def __init__(self, name: str, answers: Mapping[str, Answer], port: int | None = None) -> None:
         """`answers` has the path "/" and others. Without a port, a free one is chosen."""
         if port is not None and (not isinstance(port, int) or not 0 <= port < 1 << 16):
-            raise ElementError(f"`port` must be an integer from 0 to 65,535; got {brief(port)}", where=Origin.here())
+            raise ElementError(f"`port` must be an integer from 0 to 65,535; got {brief(port)}").at_users_line()
         try:
             self._server = ThreadingHTTPServer((LOOPBACK, port or 0), _handler(answers))
         except OSError as error:
             raise FloError(
                 f"port {port} is not free: {error.strerror}",
                 instead=(("no port", "chooses a free one"),),
-                where=Origin.here(),
-            ) from None
+            ).at_users_line() from None
         self._server.daemon_threads = True
         self.name, self.port = name, self._server.server_address[1]
         self.closed = False

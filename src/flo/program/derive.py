@@ -224,8 +224,7 @@ def derive_table_types(dag: Dag, names: Iterable[str]) -> Dag:
                 _fix(output.collection),
                 ("flow.run(…)", "runs on Python values of any type"),
             ),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return dag
 
 

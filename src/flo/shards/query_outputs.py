@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 
 from flo.api.running import expect_known
-from flo.core.errors import HasMethods, Origin, UnknownNameError
+from flo.core.errors import HasMethods, UnknownNameError
 from flo.pictures.run_history import FillFigures
 from flo.pictures.run_page import save_run
 from flo.pictures.serving import PageServer
@@ -64,8 +64,7 @@ class QueryOutputs(HasMethods, Generic[V]):
             raise UnknownNameError(
                 f"the changes of `{name}` are not kept in memory",
                 instead=((f'outputs={{"{name}": "memory"}}', "keeps them in this process"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return sink.tables
 
     def diverted(self, name: str) -> pa.Table:
@@ -75,8 +74,7 @@ class QueryOutputs(HasMethods, Generic[V]):
             raise UnknownNameError(
                 "the query diverts no rows: one that does not fit ends it",
                 instead=(('start(…, on_error="divert")', "diverts such rows"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         newest = max(committed_versions(self._batches.folder), default=-1)
         return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
 

@@ -55,8 +55,7 @@ def expect_none(of_function: dict[str, Any]) -> None:
             raise LawError(
                 f"`{name}` applies only to the check of a function; for other subjects all laws are tried",
                 facts=(("given", brief(given)),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
 
 def expect_hashable(collection: Collection, given: Given) -> None:
@@ -71,8 +70,7 @@ def expect_hashable(collection: Collection, given: Given) -> None:
             f"elements of {collection.name} must be hashable; {type_name(kind)} is not",
             facts=(("given", brief(known[0])),),
             instead=(("tuple[int, ...]", "instead of list[int]; frozenset instead of set"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
 
 
 def check(
@@ -130,14 +128,12 @@ def _checked(subject: Any, types: tuple[TypeForm, ...], effort: Effort, of_funct
         raise LawError(
             f"`check` needs an instance of an operator; got the class {subject.__name__}",
             instead=((f"check({subject.__name__}(…))", "with its arguments"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     raise LawError(
         f"there are no laws for {type(subject).__name__}",
         facts=(("given", brief(subject)),),
         instead=(("check(flow)", "or an operator, a lattice, a function, a collection such as flo.Sequence[int]"),),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def _input_kinds(subject: object, types: tuple[object, ...]) -> list[TypeForm]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import TypeMismatch, brief
 from flo.program.retractions import Cause
 from flo.shards.sinks.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
 from flo.shards.sinks.upserts import Upsert
@@ -39,8 +39,7 @@ def sink_of(name: str, given: Any) -> Sink:
     raise TypeMismatch(
         f"the output `{name}` must have a sink; got {brief(given)}",
         instead=tuple(kind.about for kind in SINKS),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def expect_columns(output: Output) -> None:

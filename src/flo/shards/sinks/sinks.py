@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flo.api.running import SHOWN
-from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.core.errors import FloError, TypeMismatch
 from flo.core.labels import label
 from flo.shards.checkpoint.change_folders import (
     ChangeLog,
@@ -123,8 +123,7 @@ class Sink:
                     ("flo.Changes(path)", "a folder of changes"),
                     ('"view"', "kept, and read by query.view(name)"),
                 ),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         other = copy(self)
         other.reconciles = True
         return other

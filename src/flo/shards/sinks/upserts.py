@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
 from flo.shards.sinks.databases import DuckDB, PostgreSQL, SQLite
 from flo.shards.sinks.dead_letters import DeadLetters
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
@@ -68,21 +68,18 @@ class Upsert(Sink):
             raise FloError(
                 f"Upsert to {self.kind} runs on Spark",
                 instead=(("import flo.spark", "flow.on(spark) runs it there"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if self.kind not in KINDS:
             known = list(dict.fromkeys([*KINDS, *OF_SPARK]))
             close = get_close_matches(str(self.kind).lower(), known, n=1)
             raise UnknownNameError(
                 f"`kind` of Upsert must be one of {', '.join(known)}; got {brief(self.kind)}",
                 instead=tuple((f'Upsert("{each}", …)', "the closest name") for each in close),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         if not isinstance(self.target, str):
             raise TypeMismatch(
                 f"`target` of Upsert must be the name of a table or a topic; got {brief(self.target)}",
-                where=Origin.here(),
-            )
+            ).at_users_line()
         self._to = KINDS[self.kind](self.target, dict(self.options))
 
     @property

@@ -148,8 +148,7 @@ class Given:
             raise LawError(
                 f"no examples of {type_name(kind)} can be made",
                 instead=((f"examples={{{type_name(kind)}: […]}}", "values to try, or a Hypothesis strategy"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return examples
 
     def distinct_elements(self, kind: TypeForm, count: int) -> list[Any]:

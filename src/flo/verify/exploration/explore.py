@@ -11,7 +11,7 @@ from os import PathLike
 from typing import TypeAlias
 
 from flo.core.display import Displayed, pictures
-from flo.core.errors import FloError, LawError, Origin, brief
+from flo.core.errors import FloError, LawError, brief
 from flo.core.operator import Values
 from flo.verify import laws
 from flo.verify.captured import Captured, functions_of
@@ -187,8 +187,7 @@ def explore(
         raise LawError(
             f"`most_states` must be an integer ≥ 1; got {brief(most_states)}",
             instead=((f"most_states={MOST_STATES:_}", "the default"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     space, channels = Space(scenario.graph, scenario.output_types, scenario.names), scenario.channels
     operators = list(all_operators(scenario.graph))
     functions = [function for each in operators for function in functions_of(each)]
@@ -255,8 +254,7 @@ def _refusal(broken: BrokenStep) -> LawError:
     return LawError(
         f"{what} can be taken forever: {broken.reason}" if endless else f"{what} breaks a law: {broken.reason}",
         instead=(("flo.verify.check(operator)", "shows the law that the operator breaks"),),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 Explored: TypeAlias = tuple[Exploration, list[RunRecord], Law]

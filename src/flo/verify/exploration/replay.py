@@ -75,8 +75,7 @@ def replay_graph(
             f"`trace` must be a str; got {type(trace).__name__}",
             facts=(("given", brief(trace)),),
             instead=(("replay(found.traces[0], …)", "a trace that `explore` or `check` has shown"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     signature, names = tuple(types.values()), tuple(types)
     output_types = program(graph, signature).outputs
     places = {names.index(name): items for name, items in data.items()}
@@ -113,8 +112,7 @@ def take_move(run: GraphRun, name: str, place: int) -> None:
     raise UnknownNameError(
         f"the trace does not fit the program: move {place}, `{name}`, is not enabled there",
         facts=(("enabled", " ".join(known) or "nothing"), ("before it", ", ".join(run.events) or "nothing")),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def replay_line(operator: Operator, types: StreamTypes, data: Sequence[object], trace: str) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flo.core.elements import belongs
-from flo.core.errors import LawError, Origin
+from flo.core.errors import LawError
 from flo.core.labels import label
 from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
@@ -62,8 +62,7 @@ def argument_types(f: AnyFunction, types: tuple[object, ...], start: object) -> 
             raise LawError(
                 f"`{label(f)}` takes {count} argument{'s' * (count != 1)}; got {len(types)} types",
                 facts=(("types", ", ".join(map(type_name, types))),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
         return types
     try:
         hints = typing.get_type_hints(f)
@@ -85,8 +84,7 @@ def guess_types(f: AnyFunction, kinds: tuple[object, ...], start: object, given:
         f"`{label(f)}` fails on every type that was tried",
         facts=(("tried", ", ".join(map(type_name, GUESSES))),),
         instead=(("check(f, int, str)", "name the types of its arguments"),),
-        where=Origin.here(),
-    )
+    ).at_users_line()
 
 
 def candidate_types(kinds: tuple[object, ...]) -> Iterator[tuple[TypeForm, ...]]:

@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from flo.core.collection import Collection, Form
-from flo.core.errors import LawError, Origin
+from flo.core.errors import LawError
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
 from flo.core.untyped import TypeForm
@@ -120,8 +120,7 @@ def data_of_size(collection: Collection, size: int, given: Given) -> Iterator[An
             raise LawError(
                 f"no values of {collection} can be made",
                 instead=((f"check(…, examples={{{collection.name}: […]}})", "plain data to try"),),
-                where=Origin.here(),
-            )
+            ).at_users_line()
 
 
 def splits(size: int) -> Iterator[tuple[int, ...]]:

@@ -57,8 +57,7 @@ def check_operator(
         raise LawError(
             f"`{operator.name}` must be a dataclass: its fields are its expression and its state",
             instead=(("@dataclass(frozen=True)", f"class {type(operator).__name__}(flo.Operator)"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     effort, captured = effort.with_constants_in([operator]), Captured(functions_of(operator))
     if types:
         phases = Phases([_subject(operator, each, effort) for each in named_signatures(operator, types)], effort)
@@ -174,8 +173,7 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
             f"`{operator.name}` rejects every input type that was tried",
             facts=tuple(("rejected", reason) for reason in islice(refused, MOST_REJECTIONS)),
             instead=((f"check(operator{', flo.Sequence[str]' * operator.arity[0]})", "name the types of its inputs"),),
-            where=Origin.here(),
-        )
+        ).at_users_line()
     return guesses
 
 

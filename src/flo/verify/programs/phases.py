@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
-from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
+from flo.core.errors import ElementError, FunctionError, LawError, brief
 from flo.verify.effort import SIZED_SHARE, Effort
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
@@ -285,5 +285,4 @@ class Phases:
                 (f"check(…, seconds={12 * self.effort.seconds:g})", "if it is only slow"),
                 ("a loop that ends", "for every element"),
             ),
-            where=Origin.here(),
-        )
+        ).at_users_line()
