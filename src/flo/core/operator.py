@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass
 from enum import Enum
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
@@ -12,7 +12,7 @@ from flo.core.collection import Collection, Value
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
 from flo.core.facts import ALL_COLUMNS, Demand, PrimaryKey, Reads, Timing
 from flo.core.stream_type import Derivation, StreamType, StreamTypes
-from flo.core.term import Call, Lowering, Named, Term
+from flo.core.term import Call, Lowering, Named, Term, given_parts
 
 Values: TypeAlias = tuple[Value, ...]
 Delta: TypeAlias = Value | None
@@ -162,11 +162,7 @@ class Operator(Named, ABC):
         return self
 
     def lower(self, lower: Lowering) -> Term:
-        expression = [field for field in fields(self) if field.compare]
-        parts = [(getattr(self, field.name), field.default) for field in expression]
-        while parts and parts[-1][0] == parts[-1][1]:  # trailing default values are left out
-            parts.pop()
-        return Call(self.name, tuple(lower(part) for part, _ in parts))
+        return Call(self.name, tuple(map(lower, given_parts(self))))
 
 
 _NO_STEP: Any = object()

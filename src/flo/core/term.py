@@ -8,7 +8,7 @@ printing and parsing (graph.py) and checkpoints (checkpoint.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import UnionType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -55,6 +55,14 @@ class Named(Lowerable):
         super().__init_subclass__(**kwargs)
         if "name" in cls.__dict__:
             register(cls.name, cls)
+
+
+def given_parts(item: Any) -> list[Any]:
+    """Return the fields that make an expression, without trailing ones that have their default value."""
+    parts = [(getattr(item, field.name), field.default) for field in fields(item) if field.compare]
+    while parts and parts[-1][0] == parts[-1][1]:
+        parts.pop()
+    return [part for part, _ in parts]
 
 
 PASSED = Call("⊗")

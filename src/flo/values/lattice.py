@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, ClassVar, Final, Generic, TypeVar, get_args, get_origin, overload
 
 from flo.core.errors import CollectionError
-from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.term import Call, Lowerable, Lowering, Term, given_parts, register
 from flo.core.type_names import type_name
 from flo.core.type_relations import accepts
 from flo.core.untyped import Element, PairFunction, TypeForm
@@ -176,10 +176,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
 
     def _parameters(self) -> list[Any]:
         """The fields, without trailing ones that have their default value."""
-        parts = [(getattr(self, field.name), field.default) for field in fields(self)]
-        while parts and parts[-1][0] is parts[-1][1]:
-            parts.pop()
-        return [part for part, _ in parts]
+        return given_parts(self)
 
     def __str__(self) -> str:
         parameters = ", ".join(str(p) if isinstance(p, Lattice) else type_name(p) for p in self._parameters())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import total_ordering
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Optional, TypeAlias
 
 from flo.core.elements import returned_type
 from flo.core.persistent import PersistentMap
-from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.term import Call, Lowerable, Lowering, Term, given_parts, register
 from flo.core.type_relations import without_none
 from flo.core.untyped import Element, ElementFunction, TimeValue, TypeForm
 from flo.values.canonical import canonical_element
@@ -170,10 +170,7 @@ class WindowFunction(Lowerable):
         return isinstance(self.aggregator, InOrder) and bool(self.aggregator.descending)
 
     def lower(self, lower: Lowering) -> Term:
-        parts = [(getattr(self, field.name), field.default) for field in fields(self)]
-        while parts[-1][0] == parts[-1][1]:  # trailing default values are left out
-            parts.pop()
-        return Call("window_function", tuple(lower(part) for part, _ in parts))
+        return Call("window_function", tuple(map(lower, given_parts(self))))
 
 
 register("window_function", WindowFunction)
