@@ -242,7 +242,7 @@ class RowsOver(HasVerbs, Generic[B]):
         kinds = tuple(returned_type(each) for each in (of, *others))
         in_order = given.kind in ("collect", "string_agg") and given.options[-1] is not True
         try:
-            made = aggregate_of(given.kind, given.options, kinds, (False,) if in_order else ())
+            aggregate = aggregate_of(given.kind, given.options, kinds, (False,) if in_order else ())
         except TypeError as error:
             raise TypeMismatch(
                 f"`{name}={given!r}` of `with_columns` cannot be computed: {error}",
@@ -250,7 +250,7 @@ class RowsOver(HasVerbs, Generic[B]):
             ).at_users_line(self.stream) from None
         kind = f"{given.kind}_distinct" if given.kind in AGGREGATES else given.kind
         frame = self._frame(name, given)
-        return WindowFunction(kind, of, where, (), frame, others, made.aggregator, made.kind)
+        return WindowFunction(kind, of, where, (), frame, others, aggregate.aggregator, aggregate.kind)
 
     def _bound(self, name: str, of: object) -> Expression:
         if isinstance(of, tuple) or not is_expression(of):

@@ -118,11 +118,11 @@ def _moments(aggregator: moments.Moments, call: AggregateCall, *, sample: bool =
 
 def _linear_of(make: MakeAggregate, call: AggregateCall) -> TypedAggregate:
     """Return a linear aggregate, of the different values if its option says so."""
-    made = make(call)
+    aggregate = make(call)
     if not any(call.options):
-        return made
-    assert isinstance(made.aggregator, on_values.Linear)
-    return TypedAggregate(on_values.DistinctOf(made.aggregator), made.kind)
+        return aggregate
+    assert isinstance(aggregate.aggregator, on_values.Linear)
+    return TypedAggregate(on_values.DistinctOf(aggregate.aggregator), aggregate.kind)
 
 
 def _bool(aggregator: on_values.Aggregator, call: AggregateCall) -> TypedAggregate:

@@ -59,7 +59,7 @@ class Tasks:
         except FloError as error:
             return [report_blob(0, origin, error)]
         blobs = list(sender.blobs())
-        figures = {"work": work, "input_seconds": time.monotonic() - started, "hot": sender.found}
+        figures = {"work": work, "input_seconds": time.monotonic() - started, "hot": sender.newly_hot}
         return [*blobs, report_blob(0, origin, figures)]
 
     def enter_rows(self, number: int, packed: Blob, origin: int, hot: Hot) -> list[Blob]:

@@ -251,8 +251,8 @@ def _add_stream(body: Body, boxes: dict[AnyBase, Box], source: Box, port: int, s
     of = stream.known_type.collection
     row = _row_of(of)
     columns = column_texts(row)
-    made = f"[{type_name(row)}]" if hasattr(row, "_columns") else ""
-    title = shorten(str(of).replace(made, "", 1) if made else str(of), WIDEST)
+    row_columns = f"[{type_name(row)}]" if hasattr(row, "_columns") else ""
+    title = shorten(str(of).replace(row_columns, "", 1) if row_columns else str(of), WIDEST)
     name = f"{stream.name}: " if stream.assigned else ""
     whole = f"{name}{stream.known_type.in_full()}"
     lines = [f"{title} {stream.type.boundedness}", *_column_lines(columns)]

@@ -80,5 +80,5 @@ class RunGraph:
 
 def _count(places: tuple[tuple[str, int], ...], rows: Mapping[str, tuple[int, ...]]) -> int | None:
     """The rows at these places; None if they are not known."""
-    found = [(rows[name], place) for name, place in places if name in rows]
-    return sum(counts[place] for counts, place in found if place < len(counts)) if found else None
+    counted = [(rows[name], place) for name, place in places if name in rows]
+    return sum(counts[place] for counts, place in counted if place < len(counts)) if counted else None

@@ -19,7 +19,7 @@ PARTS = ("phases", "graph", "views", "details")
 
 def run_page(data: PageData, *, live: bool) -> str:
     """Return the page of a run, with its data inside. A live one asks its own server for more."""
-    graph, shown = data["graph"], {**data, "graph": bool(data["graph"]), LIVE: live}
+    graph, figures = data["graph"], {**data, "graph": bool(data["graph"]), LIVE: live}
     content = f"""
 <header><h1 id="name"></h1><span class="badge" id="state"></span><div class="facts" id="facts"></div></header>
 <p class="note law" id="error" hidden></p>
@@ -38,7 +38,7 @@ def run_page(data: PageData, *, live: bool) -> str:
 <section id="of-errors"><h2>errors and diverted rows</h2><div id="errors"></div></section>
 <section id="of-settings"><h2>configuration</h2><dl class="panel settings" id="settings"></dl></section>"""
     script = own_script("dom.js", "charts.js", *(f"run_{part}.js" for part in PARTS), "run.js")
-    content += data_script(shown) + script
+    content += data_script(figures) + script
     return page_text(f"{data['name']}: {data['state']}", content, styles=("page.css", "run.css"), asks_own_server=live)
 
 

@@ -17,5 +17,5 @@ _NAMED = re.compile(
 
 def hide_secrets(text: str) -> str:
     """Return a text with passwords, tokens and keys hidden."""
-    text = _IN_ADDRESS.sub(lambda found: f"{found['before']}{HIDDEN}@", text)
-    return _NAMED.sub(lambda found: f"{found['before']}{found['quote']}{HIDDEN}", text)
+    text = _IN_ADDRESS.sub(lambda match: f"{match['before']}{HIDDEN}@", text)
+    return _NAMED.sub(lambda match: f"{match['before']}{match['quote']}{HIDDEN}", text)

@@ -133,10 +133,10 @@ class Dag:
         new = {stream: dag.add_stream(stream.type) for stream in inputs}
         dag.inputs = list(new.values())
         for vertex in live_vertices(vertices, outputs):
-            made = [dag.add_stream(stream.type) for stream in vertex.outputs]
+            streams = [dag.add_stream(stream.type) for stream in vertex.outputs]
             read = tuple(new[stream] for stream in vertex.inputs)
-            new |= zip(vertex.outputs, made, strict=True)
-            dag.vertices.append(Vertex(vertex.operator, read, tuple(made), vertex.origin, vertex.id))
+            new |= zip(vertex.outputs, streams, strict=True)
+            dag.vertices.append(Vertex(vertex.operator, read, tuple(streams), vertex.origin, vertex.id))
         dag.outputs = [new[stream] for stream in outputs]
         return dag
 

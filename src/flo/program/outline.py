@@ -38,8 +38,8 @@ def outline_program(
     ends = dict(zip(outputs, dag.outputs, strict=True))
     records = list(_operators(dag, causes, read, outputs_that_read(dag, ends), ""))
     for name, stream in ends.items():
-        shown = f"output {name}"
-        records.append(AppliedOperator(shown, "output", shown, "", "output", (read[stream],), (name,)))
+        label = f"output {name}"
+        records.append(AppliedOperator(label, "output", label, "", "output", (read[stream],), (name,)))
     return tuple(records)
 
 

@@ -247,11 +247,11 @@ def _row(message: Any, columns: pa.StructType, path: str) -> dict[str, Any]:
 
 def _value(value: Any, field: Any, kind: pa.DataType, name: str) -> Any:
     if pa.types.is_struct(kind):
-        found = _row(value, kind, f"{name}.")
-        null = next((each.name for each in kind if not each.nullable and found[each.name] is None), None)
+        inner_row = _row(value, kind, f"{name}.")
+        null = next((each.name for each in kind if not each.nullable and inner_row[each.name] is None), None)
         if null is not None:
             raise Misfit(f"`{name}.{null}` is null")
-        return found
+        return inner_row
     if pa.types.is_timestamp(kind):
         if value.nanos % 1000:
             raise Misfit(f"`{name}` must be a time with at most six decimals; got {value.nanos} nanoseconds")

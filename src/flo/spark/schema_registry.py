@@ -49,8 +49,8 @@ def registered_schemas(
     place = f"{url.rstrip('/')}/subjects/{quote(subject, safe='')}/versions"
     schemas: dict[int, str] = {}
     for version in _read(place, subject, url, auth):
-        found = _read(f"{place}/{version}", subject, url, auth)
-        registered = found.get("schemaType", "AVRO").lower()
+        answer = _read(f"{place}/{version}", subject, url, auth)
+        registered = answer.get("schemaType", "AVRO").lower()
         if registered != kind:
             raise TypeMismatch(
                 f"version {version} of the subject `{subject}` is a schema of {registered}, not of {kind}",
@@ -58,13 +58,13 @@ def registered_schemas(
                 if registered in ("json", *get_args(SchemaKind))
                 else (),
             ).at_users_line()
-        if kind == "avro" and found.get("references"):
+        if kind == "avro" and answer.get("references"):
             raise TypeMismatch(
                 f"version {version} of the subject `{subject}` refers to other subjects, which Flo does not read",
-                facts=(("refers to", ", ".join(each["subject"] for each in found["references"])),),
+                facts=(("refers to", ", ".join(each["subject"] for each in answer["references"])),),
                 instead=(("avro_schema={id: schema}", "schemas with the types that they refer to inside"),),
             ).at_users_line()
-        schemas[found["id"]] = found["schema"]
+        schemas[answer["id"]] = answer["schema"]
     return schemas
 
 

@@ -170,8 +170,8 @@ def _reads(
     """Return the views that each view reads: a text may read any, but where an input has the name of a view."""
     taken = {name.lower() for name in inputs}
     views = {name.lower(): name for name in queries if name.lower() not in taken}
-    found = {name: read_names(spark, each) if isinstance(each, str) else set() for name, each in queries.items()}
-    return {name: {views[each] for each in some if each in views} for name, some in found.items()}
+    names = {name: read_names(spark, each) if isinstance(each, str) else set() for name, each in queries.items()}
+    return {name: {views[each] for each in some if each in views} for name, some in names.items()}
 
 
 _NO_COLUMNS = pa.field("==row", pa.int32(), False)

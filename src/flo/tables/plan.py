@@ -158,16 +158,16 @@ def called_by_row(planned: Planned) -> Iterator[Called]:
             for column, each in function.functions.items():
                 if runs_on_columns(each):
                     continue
-                found = _called(verb, each, operator.inputs[0], where)
-                yield replace(found, instead=found.instead and f"{column}={found.instead}")
+                call = _called(verb, each, operator.inputs[0], where)
+                yield replace(call, instead=call.instead and f"{column}={call.instead}")
         elif isinstance(function, Widened):
             if any(getattr(each, "aggregator", None) is not None for each in getattr(operator.like, "functions", ())):
                 yield Called(verb, function, "an aggregate slides over its frames", None, where)
         elif not runs_on_columns(function):
             side = 1 if name == "other_on" else 0
             if name in ("f", "keep", "by", "of", "key", "on", "other_on", "time"):
-                found = _called(verb, function, operator.inputs[side], where)
-                yield found if name in ("f", "keep") else replace(found, instead=_keyword(name, found.instead))
+                call = _called(verb, function, operator.inputs[side], where)
+                yield call if name in ("f", "keep") else replace(call, instead=_keyword(name, call.instead))
             else:
                 yield Called(verb, plain_function(function), "it takes more than one row", None, where)
 

@@ -36,20 +36,20 @@ class DeadLetters(Sink):
 
     to: Upserting
     rows: KeyedOutput
-    shown: str
+    user_label: str
     """The label of the sink that the user gave."""
 
     @classmethod
-    def of(cls, to: Upserting, session: Any, output: str, shown: str) -> DeadLetters:
+    def of(cls, to: Upserting, session: Any, output: str, user_label: str) -> DeadLetters:
         """The sink for the diverted rows `output`. Raises if they can never go there."""
         rows = KeyedOutput(output, COLUMNS, (ID,), declared=False)
         to.expect_fit(session, rows)
         to.spark = session
-        return cls(to, rows, shown)
+        return cls(to, rows, user_label)
 
     @property
     def label(self) -> str:
-        return self.shown
+        return self.user_label
 
     def prepare(self, checkpoint: str, output: str) -> None:
         self.to.prepare(self.to.spark, self.rows, identity_of(checkpoint, output))

@@ -122,7 +122,7 @@ class InputTask:
             readers = [reader for scan in scans for _, reader in scan]
             taken = {reader.name: reader.taken for reader in readers}
             files = {reader.name: reader.files for reader in readers if self.divert_to is not None}
-            figures = {"work": work, "input_seconds": time.monotonic() - started, "hot": sender.found}
+            figures = {"work": work, "input_seconds": time.monotonic() - started, "hot": sender.newly_hot}
             yield report_blob(0, origin, {"taken": taken, "diverted": files, "received": received, **figures})
         except FloError as error:
             yield report_blob(0, origin, error)

@@ -65,7 +65,7 @@ class Sender:
         self.origin = origin
         self.hot = hot
         """The keys of joins whose rows are spread over shards, or copied to all."""
-        self.found: dict[str, HotKeys] = {}
+        self.newly_hot: dict[str, HotKeys] = {}
         """Keys that are hot from now on."""
         self.tables: dict[tuple[int, int, str], list[pa.Table]] = {}
         """By delivery and shard. Tables that announce keys, those of rows, of sums and with copies are apart."""
@@ -120,9 +120,9 @@ class Sender:
         by, hot = delivery.by, self.hot.get(delivery.join)
         assert by is not None
         if hot is None or hot.side == delivery.place:
-            found = find_hot(numbers, self.shards)
-            if found:
-                self.found = merge_hot(self.found, {delivery.join: HotKeys(delivery.place, tuple(found))})
+            hot_keys = find_hot(numbers, self.shards)
+            if hot_keys:
+                self.newly_hot = merge_hot(self.newly_hot, {delivery.join: HotKeys(delivery.place, tuple(hot_keys))})
         if hot is None or not has_any(is_hot := hot.select(numbers)):
             return table, shards
         rows: Indices = is_hot.nonzero()[0]

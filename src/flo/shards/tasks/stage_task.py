@@ -242,7 +242,7 @@ class StageTask:
             report.ended_deliveries = sorted(record.ended)
         with figures.measure(STATE):
             self._keep_state(stage, number, loop, record, here, report, writes)
-        report.hot = merge_hot(report.hot, sender.found)
+        report.hot = merge_hot(report.hot, sender.newly_hot)
         yield from sender.blobs()
 
     def _take_hot_rows(self, stage: Stage, number: int, nodes: list[Node]) -> list[Node]:

@@ -269,8 +269,8 @@ def _push_down(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
     if isinstance(operator, FilterTables):
         return rows.filter(for_catalyst(_expression(operator).columns[0][1])).to_native()
     columns = {name: for_catalyst(each) for name, each in _expression(operator).columns}
-    made = rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
-    return with_decimals(made, _expression(operator).schema)
+    projected = rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
+    return with_decimals(projected, _expression(operator).schema)
 
 
 SCAN = "scan"
@@ -298,14 +298,14 @@ def in_shared_columns(scans: list[SourceScan], indices: list[list[int]]) -> dict
         for scan, own in zip(scans, indices, strict=True)
         for field, index in zip(scan.frame.schema, own, strict=True)
     }
-    found: dict[str, DataFrame] = {}
+    frames: dict[str, DataFrame] = {}
     for number, (scan, own) in enumerate(zip(scans, indices, strict=True)):
         first, *others = scan.inputs
         given = dict(zip(own, scan.frame.columns, strict=True))
-        found[first] = _aligned(scan.frame, number, types, given)
+        frames[first] = _aligned(scan.frame, number, types, given)
         if scan.empty is not None:
-            found |= dict.fromkeys(others, _aligned(scan.empty, number, types, {}))
-    return found
+            frames |= dict.fromkeys(others, _aligned(scan.empty, number, types, {}))
+    return frames
 
 
 def _aligned(frame: DataFrame, number: int, types: Mapping[int, DataType], names: Mapping[int, str]) -> DataFrame:

@@ -95,11 +95,11 @@ def scan_once(spark: SparkSession, frames: Mapping[str, DataFrame]) -> list[Sour
         first, *others = left
         same = [first, *(name for name in others if steps[first].reads_like(steps[name]))]
         depth = min((steps[first].count_equal(steps[name]) for name in same[1:]), default=0)
-        made = _make({name: steps[name] for name in same}, depth, catalyst) if len(same) > 1 else {}
-        if len(made) > 1:
-            scan = _share(catalyst, steps[first].relation, steps[first].below(depth), made)
+        together = _make({name: steps[name] for name in same}, depth, catalyst) if len(same) > 1 else {}
+        if len(together) > 1:
+            scan = _share(catalyst, steps[first].relation, steps[first].below(depth), together)
         else:
-            name = next(iter(made), first)
+            name = next(iter(together), first)
             scan = SourceScan.of_one(name, frames[name])
         scans.append(scan)
         left = [name for name in left if name not in scan.inputs]
@@ -107,7 +107,7 @@ def scan_once(spark: SparkSession, frames: Mapping[str, DataFrame]) -> list[Sour
     return sorted(scans, key=lambda scan: places[next(iter(scan.inputs))])
 
 
-class _Made(NamedTuple):
+class _ComputedInput(NamedTuple):
     """An input as expressions over a relation."""
 
     columns: list[Java]
@@ -148,7 +148,7 @@ class _Steps(NamedTuple):
         """Return the plan of the first steps."""
         return self.nodes[depth - 1][1] if depth else self.relation
 
-    def above(self, depth: int, catalyst: Catalyst) -> _Made | None:
+    def above(self, depth: int, catalyst: Catalyst) -> _ComputedInput | None:
         """Return what the other steps make of its rows. None if an expression would have to be computed several times,
         is not the same each time, or is computed outside of Spark's own code, for all rows; or if Spark may compute the
         conditions in another order, and then others fail."""
@@ -158,8 +158,8 @@ class _Steps(NamedTuple):
             keeps = name == "Filter"
             plan = logical.Filter(node.condition(), plan) if keeps else logical.Project(node.projectList(), plan)
         operation = scala_object(java_package("org.apache.spark.sql.catalyst.planning"), "PhysicalOperation")
-        made = operation.unapply(plan).get()
-        columns, conditions, below = made._1(), made._2(), made._3()
+        parts = operation.unapply(plan).get()
+        columns, conditions, below = parts._1(), parts._2(), parts._3()
         computed = catalyst.expressions.Coalesce(columns.appendedAll(conditions))
         patterns = scala_object(java_package("org.apache.spark.sql.catalyst.trees"), "TreePattern")
         outside = patterns.PYTHON_UDF(), patterns.PLAN_EXPRESSION()
@@ -172,20 +172,20 @@ class _Steps(NamedTuple):
         others = every[len(certain) :]
         if any(map(_never_fails, others)):
             return None
-        return _Made([_without_name(each) for each in items_of(columns)], certain, others, length)
+        return _ComputedInput([_without_name(each) for each in items_of(columns)], certain, others, length)
 
 
-def _make(steps: Mapping[str, _Steps], depth: int, catalyst: Catalyst) -> dict[str, _Made]:
+def _make(steps: Mapping[str, _Steps], depth: int, catalyst: Catalyst) -> dict[str, _ComputedInput]:
     """Return the inputs that can be computed beside each other, as many as are not too long for one scan."""
-    made: dict[str, _Made] = {}
+    inputs: dict[str, _ComputedInput] = {}
     for name, each in steps.items():
         own = each.above(depth, catalyst)
         if own is None:
             continue
-        if own.length + sum(other.length for other in made.values()) > MOST_CODE:
+        if own.length + sum(other.length for other in inputs.values()) > MOST_CODE:
             break
-        made[name] = own
-    return made
+        inputs[name] = own
+    return inputs
 
 
 def _are_equal(steps: tuple[tuple[str, Java], tuple[str, Java]]) -> bool:
@@ -222,27 +222,27 @@ class _Distinct:
         return alike[-1]
 
 
-def _share(catalyst: Catalyst, relation: Java, plan: Java, made: Mapping[str, _Made]) -> SourceScan:
+def _share(catalyst: Catalyst, relation: Java, plan: Java, inputs: Mapping[str, _ComputedInput]) -> SourceScan:
     """Return one scan for these inputs, which are made of the rows of a plan over a relation."""
     spark, logical, of = catalyst.spark, catalyst.logical, catalyst.expressions
     conditions, columns = _Distinct(), _Distinct()
-    every_condition = {name: [*each.certain, *each.others] for name, each in made.items()}
+    every_condition = {name: [*each.certain, *each.others] for name, each in inputs.items()}
     own = {name: conditions.place(_all_of(catalyst, each)) for name, each in every_condition.items() if each}
     kept: list[Java] = []
     """For each condition, the column that says whether it holds."""
     if own:
-        certain = [each.certain for each in made.values()]
+        certain = [each.certain for each in inputs.values()]
         if all(certain):
             plan = logical.Filter(reduce(of.Or, (reduce(of.And, each) for each in certain)), plan)
         named = [catalyst.named(catalyst.of_each_row(each), "kept") for each in conditions.items]
         plan = logical.Project(plan.output().appendedAll(catalyst.list(named)), plan)
         kept = [each.toAttribute() for each in named]
-    if len(own) == len(made):
+    if len(own) == len(inputs):
         plan = logical.Filter(reduce(of.Or, kept), plan)
 
-    places = {name: [columns.place(column) for column in each.columns] for name, each in made.items()}
-    every = {own.get(name) for name in made}
-    readers = [{own.get(name) for name in made if place in places[name]} for place in range(len(columns.items))]
+    places = {name: [columns.place(column) for column in each.columns] for name, each in inputs.items()}
+    every = {own.get(name) for name in inputs}
+    readers = [{own.get(name) for name in inputs if place in places[name]} for place in range(len(columns.items))]
 
     def computed(column: Java, by: set[int | None]) -> Java:
         """A column for the rows that those keep which read it; they are all rows if everybody does."""
@@ -260,7 +260,7 @@ def _share(catalyst: Catalyst, relation: Java, plan: Java, made: Mapping[str, _M
     plans = logical.Project(catalyst.list(output), plan), logical.LocalLimit(_literal(catalyst, 0), relation)
     rows, empty = (DataFrame(catalyst.frame(spark, each), spark) for each in plans)
     which = {name: len(columns.items) + place for name, place in own.items()} if len(every) > 1 else {}
-    return SourceScan(rows, {name: OwnColumns(tuple(places[name]), which.get(name)) for name in made}, empty)
+    return SourceScan(rows, {name: OwnColumns(tuple(places[name]), which.get(name)) for name in inputs}, empty)
 
 
 def _all_of(catalyst: Catalyst, conditions: list[Java]) -> Java:

@@ -80,8 +80,8 @@ class MergedTable(Upserting):
         return held
 
     def find_other_output(self, identity: str, rows: KeyedOutput) -> str | None:
-        found = ((each, self.find_held(self.spark, each)) for each in owners_beside(identity, self._marks() or {}))
-        return next((each for each, held in found if held is not None and held.version is not None), None)
+        records = ((each, self.find_held(self.spark, each)) for each in owners_beside(identity, self._marks() or {}))
+        return next((each for each, held in records if held is not None and held.version is not None), None)
 
     def _marks(self) -> dict[str, str] | None:
         """The marks of outputs, by their identities; None if there is no such table."""

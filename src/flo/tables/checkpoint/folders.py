@@ -206,14 +206,14 @@ class Local(Folder):
         return (self.path / name).exists()
 
     def files(self, under: str) -> dict[str, tuple[int, float]]:
-        now, found = time.time(), {}
+        now, files = time.time(), {}
         for entry in self._entries(under):
             try:
                 if entry.is_file():
-                    found[entry.name] = (entry.stat().st_size, now - entry.stat().st_mtime)
+                    files[entry.name] = (entry.stat().st_size, now - entry.stat().st_mtime)
             except FileNotFoundError:  # removed meanwhile
                 continue
-        return found
+        return files
 
     def names(self, under: str) -> list[str]:
         """The names alone, without a look at each file."""
@@ -279,11 +279,11 @@ def _no_room(path: str, error: OSError) -> CheckpointError:
 class Remote(Folder):
     """A folder on a filesystem of Arrow: an object store, or HDFS."""
 
-    def __init__(self, filesystem: fs.FileSystem, path: str, shown: str) -> None:
-        self.filesystem, self.path, self.shown = filesystem, path, shown
+    def __init__(self, filesystem: fs.FileSystem, path: str, address: str) -> None:
+        self.filesystem, self.path, self.address = filesystem, path, address
 
     def __str__(self) -> str:
-        return self.shown
+        return self.address
 
     def _at(self, name: str) -> str:
         return f"{self.path}/{name}" if name else self.path
@@ -327,11 +327,11 @@ class Remote(Folder):
     def map_file(self, name: str) -> pa.Buffer:
         cached = name.rpartition("/")[2]
         try:
-            found = _cache().map_file(cached)
+            mapped = _cache().map_file(cached)
             os.utime(_cache().path / cached)
         except FileNotFoundError:
             return self.refetch(name)
-        return found
+        return mapped
 
     def refetch(self, name: str) -> pa.Buffer:
         data, cached = self.read(name), name.rpartition("/")[2]
@@ -366,7 +366,7 @@ class Remote(Folder):
             pass
 
     def within(self, name: str) -> Folder:
-        return Remote(self.filesystem, self._at(name), f"{self.shown}/{name}")
+        return Remote(self.filesystem, self._at(name), f"{self.address}/{name}")
 
 
 def _cache() -> Local:

@@ -176,10 +176,10 @@ def read_sealed(folder: Folder, name: str, **fields: Any) -> Any:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise damaged_file_error(folder, name) from None
     for key, wanted in fields.items():
-        found = content.get(key)
-        if not (isinstance(found, wanted) if isinstance(wanted, type) else found == wanted):
+        value = content.get(key)
+        if not (isinstance(value, wanted) if isinstance(wanted, type) else value == wanted):
             expected = wanted.__name__ if isinstance(wanted, type) else brief(wanted)
-            raise damaged_file_error(folder, name, f"is another file: `{key}` is {brief(found)}; expected {expected}")
+            raise damaged_file_error(folder, name, f"is another file: `{key}` is {brief(value)}; expected {expected}")
     return content
 
 
