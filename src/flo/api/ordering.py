@@ -73,10 +73,10 @@ class BoundOrder(NamedTuple):
     directions: tuple[bool, ...]
 
 
-def bind_order(verb: str, given: object, stream: AnyBase, parameter: str = "order_by") -> BoundOrder:
+def bind_order(verb: str, given: object, stream: AnyBase) -> BoundOrder:
     """Return the order as an expression of a tuple on the rows of a stream, and the direction of each column."""
-    columns, directions = _columns(verb, parameter, sort_keys(verb, given, parameter), stream)
-    return BoundOrder(bind_columns(verb, parameter, tuple(columns), (stream,)), tuple(directions))
+    columns, directions = _columns(verb, sort_keys(verb, given), stream)
+    return BoundOrder(bind_columns(verb, "order_by", tuple(columns), (stream,)), tuple(directions))
 
 
 class TotalOrder(NamedTuple):
@@ -88,16 +88,16 @@ class TotalOrder(NamedTuple):
     """How many of the columns were asked for. Rows that are equal in these are peers."""
 
 
-def bind_total_order(verb: str, given: object, stream: AnyBase, parameter: str = "order_by") -> TotalOrder:
+def bind_total_order(verb: str, given: object, stream: AnyBase) -> TotalOrder:
     """Return the order with its ties broken by the whole row, column by column, the smallest first.
 
     Columns that Python does not order, such as a set, are left out: rows that differ in nothing else are ordered by
     their text. Without an order, rows are ordered by the whole row, and all are peers.
     """
-    keys = [] if given is None else sort_keys(verb, given, parameter)
-    columns, directions = _columns(verb, parameter, keys, stream)
+    keys = [] if given is None else sort_keys(verb, given)
+    columns, directions = _columns(verb, keys, stream)
     decided = {column for column in columns if isinstance(column, str)}
-    layout = bind_columns(verb, parameter, columns[0] if columns else _any_column(stream), (stream,)).inputs[0]
+    layout = bind_columns(verb, "order_by", columns[0] if columns else _any_column(stream), (stream,)).inputs[0]
     rest = [
         name
         for name, cell in zip(layout.names, layout.cells, strict=True)
@@ -105,36 +105,36 @@ def bind_total_order(verb: str, given: object, stream: AnyBase, parameter: str =
     ]
     every = (*columns, *rest) or (layout.names[0],)
     down = (*directions, *(False for _ in every[len(directions) :]))
-    return TotalOrder(bind_columns(verb, parameter, every, (stream,)), down, len(columns))
+    return TotalOrder(bind_columns(verb, "order_by", every, (stream,)), down, len(columns))
 
 
-def sort_keys(verb: str, given: object, parameter: str = "order_by") -> list[SortKey]:
+def sort_keys(verb: str, given: object) -> list[SortKey]:
     """Return the sort keys that a user has given, at least one."""
     parts: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
     for part in parts:
         if isinstance(part, tuple) or not (isinstance(part, SortKey) or is_expression(part)):
-            raise _not_an_order(verb, parameter, part)
+            raise _not_an_order(verb, part)
     if not parts:
-        raise _not_an_order(verb, parameter, given)
+        raise _not_an_order(verb, given)
     return [part if isinstance(part, SortKey) else SortKey(part) for part in parts]
 
 
-def _not_an_order(verb: str, parameter: str, given: object) -> TypeMismatch:
+def _not_an_order(verb: str, given: object) -> TypeMismatch:
     return TypeMismatch(
-        f"`{parameter}` of `{verb}` must be columns, expressions, `flo.asc(…)`, `flo.desc(…)` or a list of these; "
+        f"`order_by` of `{verb}` must be columns, expressions, `flo.asc(…)`, `flo.desc(…)` or a list of these; "
         f"got {brief(given)}",
-        instead=((f'{parameter}=[flo.desc("price"), "at"]', "the largest price first, then the earliest"),),
+        instead=(('order_by=[flo.desc("price"), "at"]', "the largest price first, then the earliest"),),
     ).at_users_line()
 
 
-def _columns(verb: str, parameter: str, keys: list[SortKey], stream: AnyBase) -> tuple[list[Columns], list[bool]]:
+def _columns(verb: str, keys: list[SortKey], stream: AnyBase) -> tuple[list[Columns], list[bool]]:
     """Return the columns of an order with their directions. A flag precedes those whose nulls are not where the
     engines put them: first if ascending, last if descending."""
     columns: list[Columns] = []
     directions: list[bool] = []
     for each in keys:
-        bound = bind_columns(verb, parameter, each.of, (stream,))
-        _expect_order(verb, parameter, each, bound, stream)
+        bound = bind_columns(verb, "order_by", each.of, (stream,))
+        _expect_order(verb, each, bound, stream)
         if each.nulls_last is not each.descending and bound.schema.field(0).nullable:
             columns.append(_is_null(each.of))
             directions.append(not each.nulls_last)
@@ -143,13 +143,13 @@ def _columns(verb: str, parameter: str, keys: list[SortKey], stream: AnyBase) ->
     return columns, directions
 
 
-def _expect_order(verb: str, parameter: str, key: SortKey, bound: Expression, stream: AnyBase) -> None:
+def _expect_order(verb: str, key: SortKey, bound: Expression, stream: AnyBase) -> None:
     """Raise unless the values of a column have an order."""
     if not _has_order(bound.kind):
         raise TypeMismatch(
-            f"`{parameter}` of `{verb}` must be columns whose values have an order; {key!r} has none",
+            f"`order_by` of `{verb}` must be columns whose values have an order; {key!r} has none",
             facts=(("its type", str(bound.kind)), ("{input}", stream.type.described())),
-            instead=((f'{parameter}="…"', "numbers, texts, times, or tuples of these"),),
+            instead=(('order_by="…"', "numbers, texts, times, or tuples of these"),),
         ).at_users_line(stream)
 
 

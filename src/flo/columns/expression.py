@@ -413,9 +413,6 @@ class Expression(RowFunction):
     def __hash__(self) -> int:
         return hash(self.text)
 
-    def __repr__(self) -> str:
-        return self.__name__
-
 
 def names_of(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
     """Return, for each row, the names of its columns in an expression of all rows."""

@@ -150,11 +150,8 @@ class Nest(Operator):
 
     def judge(self, inputs: StreamTypes) -> Derivation:
         expect_arity(self, inputs)
-        expect_collection(
-            self, inputs[0], Nested, instead=(("{input}.batch(n).nest(…)", "one inner stream per n elements"),)
-        )
-        inner = inputs[0].collection
-        assert isinstance(inner, Nested)
+        instead = (("{input}.batch(n).nest(…)", "one inner stream per n elements"),)
+        inner = expect_collection(self, inputs[0], Nested, instead=instead)
         body = derive(self.original or self.graph, inner.inner)
         for index, output in enumerate(body.outputs):
             if not output.bounded:

@@ -12,9 +12,9 @@ NARROWEST, NARROW = 16, 30
 BETWEEN = 3
 
 
-def format_rows(rows: Sequence[Sequence[str]], indent: str = "  ", width: int = WIDTH) -> list[str]:
+def format_rows(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
     """Return the lines of rows that have the same number of cells."""
-    return [line for lines in lines_of_rows(rows, indent, width) for line in lines]
+    return [line for lines in lines_of_rows(rows, indent) for line in lines]
 
 
 def lines_of_rows(rows: Sequence[Sequence[str]], indent: str = "  ", width: int = WIDTH) -> list[list[str]]:
@@ -37,10 +37,10 @@ def _lines_of_row(row: Sequence[str], widths: list[int], indent: str) -> list[st
     return lines
 
 
-def format_heading(text: str, where: str, indent: str = "  ", width: int = WIDTH) -> list[str]:
+def format_heading(text: str, where: str, indent: str = "  ") -> list[str]:
     """Return a text with the line of the program at the right margin."""
-    first, *more = wrap_text(text, indent, f"{indent}      ", width - len(where) - 2)
-    return [f"{first.ljust(width - len(where))}{where}".rstrip(), *more]
+    first, *more = wrap_text(text, indent, f"{indent}      ", WIDTH - len(where) - 2)
+    return [f"{first.ljust(WIDTH - len(where))}{where}".rstrip(), *more]
 
 
 def wrap_text(text: str, indent: str, below: str = "", width: int = WIDTH) -> list[str]:

@@ -286,9 +286,6 @@ class Segment(Flattening):
     def __hash__(self) -> int:
         return hash(self.text)
 
-    def __repr__(self) -> str:
-        return self.__name__
-
 
 def _collected(frame: DataFrame) -> pa.Table:
     """Return the rows of a DataFrame. An error that Spark raises for a row is one of the query."""
