@@ -124,7 +124,7 @@ class MicroBatches:
         return tuple(each for stream in streams for each in self.plan.deliveries_of(stream))
 
     def deliveries_from(self, stage: Stage) -> tuple[Delivery, ...]:
-        return self.deliveries((*stage.outputs, *(made for _, made in stage.natives)))
+        return self.deliveries((*stage.outputs, *(output for _, output in stage.natives)))
 
     def literal_blobs(self) -> list[Blob]:
         """The literals of the program, which enter in the first micro-batch."""
@@ -224,12 +224,12 @@ class MicroBatches:
             figures=figures,
         )
 
-    def _note_hot_keys(self, versions: dict[int, StateVersions], found: list[Hot]) -> None:
+    def _note_hot_keys(self, versions: dict[int, StateVersions], hot_keys: list[Hot]) -> None:
         """Adds hot keys that tasks have found to the stages of their joins. Those that were new have their rows moved
         now."""
         for stage in self.plan.stages:
             own = {vertex.id for vertex in stage.dag.vertices}
-            more = [{join: keys for join, keys in each.items() if join in own} for each in found]
+            more = [{join: keys for join, keys in each.items() if join in own} for each in hot_keys]
             before = versions[stage.level]
             if any(more) or before.new_hot:
                 hot = merge_hot(before.hot, *more)

@@ -60,10 +60,10 @@ def expect_offsets(where: str, version: int, batch: int | None, saved: str | Non
     files = folder(where)
     known = set(log_numbers(files, OFFSETS)) | set(log_numbers(folder(saved), OFFSETS) if saved else ())
     if not _needed(batch) <= known:
-        shown = f"those of micro-batches {min(known)} to {max(known)}" if known else "none"
+        range_text = f"those of micro-batches {min(known)} to {max(known)}" if known else "none"
         raise CheckpointError(
             f"Spark no longer has the offsets of version {version}",
-            facts=(("expected", f"`{OFFSETS}/{batch}`"), ("it has", shown), ("folder", str(files))),
+            facts=(("expected", f"`{OFFSETS}/{batch}`"), ("it has", range_text), ("folder", str(files))),
             instead=(
                 ("flo state tag CHECKPOINT NAME", "keeps the offsets of a version, while Spark still has them"),
                 ("spark.sql.streaming.minBatchesToRetain", "how many Spark keeps; 100 by default"),

@@ -250,7 +250,7 @@ class _Cutting:
             return [max(each or 0 for each in given)] * self.shards  # the number of the next row of any key
         parts = [() if each is None else each.args if isinstance(each, Call) else each for each in given]
         if isinstance(some, Call) and some.name in Trace.terms:
-            names = next((found for old, each in enumerate(given) if (found := self._columns(old, each))), [])
+            names = next((columns for old, each in enumerate(given) if (columns := self._columns(old, each))), [])
             key = tuple(name for name in names if name.startswith(KEY))
             if names and not key:
                 raise _uncut(described, "its rows do not contain the key of its stream")
@@ -263,8 +263,8 @@ class _Cutting:
             self._of_streams(described, [each[place] if place < len(each) else None for each in parts])
             for place in range(count)
         ]
-        made = [tuple(each[shard] for each in cut) for shard in range(self.shards)]
-        return [Call(some.name, each) for each in made] if isinstance(some, Call) else list(made)
+        by_shard = [tuple(each[shard] for each in cut) for shard in range(self.shards)]
+        return [Call(some.name, each) for each in by_shard] if isinstance(some, Call) else list(by_shard)
 
     def _columns(self, old: int, trace: Any) -> list[str]:
         """The names of the columns of a trace of an old shard."""
@@ -306,8 +306,8 @@ class _Cutting:
         if not columns:
             return Call("trace", ((), ()))
         runs = [self.new[shard].store.get(*_stored(run)) for run in by_key.args[1]]
-        found = [run_of(run.table.select([*columns, WEIGHT]), columns) for run in runs]
-        return Call("trace", ((), tuple(self.new[shard](run) for run in found)))
+        taken = [run_of(run.table.select([*columns, WEIGHT]), columns) for run in runs]
+        return Call("trace", ((), tuple(self.new[shard](run) for run in taken)))
 
     def _buffers(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Any]:
         """Cuts the rows that wait at an input, by the whole row: see `OnTables.rows_wait`."""
@@ -319,13 +319,13 @@ class _Cutting:
             raise _uncut(described, "rows are waiting at its input")
         table = pa.concat_tables(waiting).combine_chunks()
         numbers = self._of(keys_of([table[name] for name in table.column_names if name != WEIGHT]).numbers)
-        found: list[Term] = []
+        terms: list[Term] = []
         for shard in range(self.shards):
             part = table.filter(pa.array(numbers == shard))
             run = Run((), Keys(np.zeros(part.num_rows, np.uint64), False), part)
             name = self.new[shard].put(run) if part.num_rows else None
-            found.append(Call("stored_rows", (some.args[0], name, some.args[2])))
-        return found
+            terms.append(Call("stored_rows", (some.args[0], name, some.args[2])))
+        return terms
 
     def _move(self, term: Any) -> Any:
         """Copies a state to the new shard 0."""
@@ -335,18 +335,18 @@ class _Cutting:
 
     def _views(self, shard: int, old: list[dict[str, Any]]) -> tuple[tuple[str, Term], ...]:
         """Cuts the views. A view is the sum of its parts in all shards; a sequence is in shard 0."""
-        found: list[tuple[str, Term]] = []
+        parts: list[tuple[str, Term]] = []
         for name in sorted({name for each in old for name in each if name in self.views}):
             given = [each.get(name) for each in old]
             some: Any = next(each for each in given if each is not None)
             in_order = isinstance(some, Call) and some.name in Trace.terms and tuple(some.args[0]) == (PLACE,)
             if isinstance(some, Call) and some.name in Trace.terms and not in_order:
-                found.append((name, self._trace(shard, given)))
+                parts.append((name, self._trace(shard, given)))
             elif name in self.stage["spread"]:
                 raise _uncut({"name": name, "line": ""}, "it is a view without columns, in several shards")
             elif shard == 0 and given[0] is not None:
-                found.append((name, self._move(given[0])))
-        return tuple(found)
+                parts.append((name, self._move(given[0])))
+        return tuple(parts)
 
     def _record(self, shard: int, old: list[Any], kept: dict[str, Any]) -> Any:
         """Returns the shard record: ends and positions are equal in all shards; counts of sequences are in shard 0."""

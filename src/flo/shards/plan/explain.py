@@ -113,8 +113,8 @@ def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[tuple[ROW, 
 
 def _fixpoints(plan: Plan, level: int) -> dict[str, str]:
     """The fixpoints of a level, by id."""
-    found = [vertex for at, vertex in plan.vertices if at == level and isinstance(vertex.operator, FixpointTables)]
-    return {each.id: str(each.origin or each.operator.called) for each in found}
+    fixpoints = [vertex for at, vertex in plan.vertices if at == level and isinstance(vertex.operator, FixpointTables)]
+    return {each.id: str(each.origin or each.operator.called) for each in fixpoints}
 
 
 def _shorten(text: str) -> str:

@@ -30,9 +30,9 @@ def note_closed(file: str) -> None:
 
 
 def _open_files() -> set[str]:
-    found = set()
+    paths = set()
     with suppress(OSError):  # another system
         for number in os.listdir(OPEN):
             with suppress(OSError):  # closed since
-                found.add(os.readlink(f"{OPEN}/{number}"))
-    return found
+                paths.add(os.readlink(f"{OPEN}/{number}"))
+    return paths

@@ -408,12 +408,12 @@ def finish_writes(writes: Writes, task: int, level: int, batch: MicroBatch) -> B
 
 def taken_rounds(stage: Stage, before: list[Node], after: list[Node]) -> dict[str, Mapping[int, int]]:
     """The rounds of each fixpoint that has run between two states of a stage."""
-    found = {}
+    rounds = {}
     for vertex, old, new in zip(stage.dag.vertices, before, after, strict=True):
         if isinstance(old.operator, FixpointTables) and isinstance(new.operator, FixpointTables):
             if new.operator.rounds is not old.operator.rounds:
-                found[vertex.id] = new.operator.rounds
-    return found
+                rounds[vertex.id] = new.operator.rounds
+    return rounds
 
 
 def read_delivery(delivery: Delivery, received: list[Blob], record: ShardRecord) -> Delta:

@@ -55,9 +55,9 @@ class PageViews:
     def search(self, name: str, text: str) -> PageData:
         """The rows of a view that contain a text."""
         version, rows = self.read(name)
-        found = rows.filter(contains(rows, text)) if text else rows
-        cells = (row.values() for row in found.slice(0, FOUND_ROWS).to_pylist())
-        return {"version": version, **found_rows(found.column_names, cells, found.num_rows)}
+        matching = rows.filter(contains(rows, text)) if text else rows
+        cells = (row.values() for row in matching.slice(0, FOUND_ROWS).to_pylist())
+        return {"version": version, **found_rows(matching.column_names, cells, matching.num_rows)}
 
     def query(self, text: str) -> PageData:
         """The rows of an SQL query on the views."""
@@ -73,14 +73,14 @@ def found_rows(columns: list[str], rows: Iterable[Iterable[object]], count: int)
 
 def contains(rows: pa.Table, text: str) -> pa.ChunkedArray:
     """Which rows have a column that contains a text, in any case."""
-    found = pa.chunked_array([pa.array([False] * rows.num_rows, pa.bool_())])
+    matches = pa.chunked_array([pa.array([False] * rows.num_rows, pa.bool_())])
     for column in rows.columns:
         try:
             words = column.cast(pa.string())
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # lists, structs and bytes
             words = pa.chunked_array([pa.array(map(cell_text, column.to_pylist()), pa.string())])
-        found = pc.or_(found, pc.fill_null(pc.match_substring(words, text, ignore_case=True), False))
-    return found
+        matches = pc.or_(matches, pc.fill_null(pc.match_substring(words, text, ignore_case=True), False))
+    return matches
 
 
 def run_sql(

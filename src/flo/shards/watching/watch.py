@@ -274,23 +274,23 @@ class QueryWatch:
 
     def _shards(self) -> list[PageData]:
         """For each stage, the rows of the shards that have received most since the start."""
-        found, sums = [], self._sums.shard_rows
+        stages, sums = [], self._sums.shard_rows
         for level, rows in sorted(sums.items()):
             last, count = self._latest.shard_rows.get(level, {}), self._batches.shards
             most = sorted(rows, key=lambda shard: -rows[shard])[:MOST_SHARDS] if count > MOST_SHARDS else range(count)
-            shown = [[shard, rows.get(shard, 0), last.get(shard, 0)] for shard in sorted(most)]
+            counts = [[shard, rows.get(shard, 0), last.get(shard, 0)] for shard in sorted(most)]
             figures = {"count": count, "total": sum(rows.values()), "most": max(rows.values(), default=0)}
-            found.append({"level": level, "rows": shown, **figures})
-        return found
+            stages.append({"level": level, "rows": counts, **figures})
+        return stages
 
     def _clocks(self) -> list[PageData]:
         """The clocks, with the verbs that have them."""
-        graph, found = self.watched.graph, []
+        graph, clocks = self.watched.graph, []
         for name, mark in self._latest.clocks.items():
             owner = None if graph is None else graph.owner(name)
             verb = name if graph is None or owner is None else graph.texts[owner]
-            found.append({"verb": verb, **mark.to_data()})
-        return found
+            clocks.append({"verb": verb, **mark.to_data()})
+        return clocks
 
     def _search(self, asked: Mapping[str, str]) -> PageData:
         names = dict(enumerate(self.views.names))
@@ -322,10 +322,10 @@ def _answer(find: Callable[[Mapping[str, str]], PageData], asked: Mapping[str, s
     """The rows that a reader asks for, or the error as text."""
     started = time.monotonic()
     try:
-        found = find(asked)
+        answer = find(asked)
     except (FloError, OSError) as error:
         return {"error": hide_secrets(str(error))}
-    return {**found, "seconds": time.monotonic() - started}
+    return {**answer, "seconds": time.monotonic() - started}
 
 
 class Allowance:

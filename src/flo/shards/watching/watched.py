@@ -65,12 +65,12 @@ def late_outputs(flow: Flow) -> list[str]:
 
 def describe_start(batches: MicroBatches, sinks: Mapping[str, Sink], settings: Mapping[str, object]) -> dict[str, str]:
     """The settings of a query as text, by name."""
-    found = {name: _text(value) for name, value in settings.items() if value not in (None, (), {}, [], "")}
-    found |= {"checkpoint": batches.folder, "shards": f"{batches.shards:,}", "tasks at a time": f"{batches.tasks:,}"}
+    texts = {name: _text(value) for name, value in settings.items() if value not in (None, (), {}, [], "")}
+    texts |= {"checkpoint": batches.folder, "shards": f"{batches.shards:,}", "tasks at a time": f"{batches.tasks:,}"}
     views = [name for name, sink in sinks.items() if sink.how == VIEW]
-    found |= {f"output {name}": sink.written for name, sink in sinks.items() if name not in views}
-    found |= {"views": ", ".join(views)} if views else {}
-    return found | {"versions": f"Flo {_flo_version()}, Python {platform.python_version()}, Arrow {pa.__version__}"}
+    texts |= {f"output {name}": sink.written for name, sink in sinks.items() if name not in views}
+    texts |= {"views": ", ".join(views)} if views else {}
+    return texts | {"versions": f"Flo {_flo_version()}, Python {platform.python_version()}, Arrow {pa.__version__}"}
 
 
 def _flo_version() -> str:
