@@ -158,10 +158,13 @@ class Collection(Named, ABC):
         return str(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Collection) and type(other) is type(self) and other.parts() == self.parts()
+        return type(other) is type(self) and other.parts() == self.parts()
 
     def __hash__(self) -> int:
-        return hash((self.name, *map(str, self.parts())))
+        try:
+            return hash((self.name, self.parts()))
+        except TypeError:  # a part that has no hash, such as an annotation with a list
+            return hash(self.name)
 
     def __str__(self) -> str:
         return self.name
