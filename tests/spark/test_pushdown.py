@@ -15,7 +15,14 @@ import pytest
 import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.spark.driver.pushdown import ALLOWED, for_catalyst, key_of, runs_in_catalyst, with_decimals
+from flo.spark.driver.pushdown import (
+    ALLOWED,
+    TIME_FORMATS,
+    for_catalyst,
+    key_of,
+    runs_in_catalyst,
+    with_decimals,
+)
 from flo.values.weighted import Bag
 from tests.spark.harness import frame
 from tests.tables.test_evaluation import BAD, Pair, doubling
@@ -93,6 +100,7 @@ def telling_rows() -> list[Row]:
 
 
 N, J, S, T, B, C, D, E = map(nw.col, "ijstbcde")
+M, AT = nw.col("m"), nw.col("at")
 COMPARED = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 
 
@@ -121,6 +129,20 @@ def cases() -> list[nw.Expr]:
         found += [S.str.starts_with(text), S.str.ends_with(text), S.str.contains(text, literal=True)]
     for one, other in ((N, J), (S, T), (B, C), (D, E)):
         found += [nw.when(B).then(one).otherwise(other), nw.when(B, N > 0).then(one).otherwise(other)]
+    found += [nw.when(B).then(one).otherwise(other) for one, other in product((S, nw.lit("x"), nw.lit("é")), repeat=2)]
+    for number in (0, 1, -5, 10**9, 2**63 - 1, -(2**63)):
+        found += [getattr(M, name)(number) for name in sorted(COMPARED - {"__eq__", "__ne__"})]
+        found += [M.is_between(-7, number, closed) for closed in ("both", "left", "right", "none")]
+        found += [(N * Decimal("0.908")).is_between(number, 2**40), (N * Decimal("9" * 17)) > number]
+    found += [S.str.len_chars() - T.str.len_chars(), (S.str.len_chars() - T.str.len_chars()) % (2**31 - 1)]
+    for pattern, value in product(("a", "\x85", "\\", "é", "a_", ".", "\0"), ("", "$1", "\\1", "aa", "😀")):
+        found.append(S.str.replace_all(pattern, value, literal=True))
+    found += [
+        S.str.split(by).list.get(index) for by in ("a", "_", "\\", "%", ".", " ", "a_", "|") for index in (0, 1, 2)
+    ]
+    found += [S.str.replace_all("b", "$", literal=True).str.split("$").list.get(1).fill_null("none")]
+    found += [AT.dt.hour(), AT.dt.hour() % (2**31 - 1), AT.dt.hour().is_between(8, 18), AT.dt.hour() == N]
+    found += [AT.dt.to_string(form) for form in TIME_FORMATS]
     found += [nw.when(B, C, N > 0).then(S).otherwise(nw.lit("x")), nw.when(N.is_null()).then(S).otherwise(nw.lit(""))]
     return found
 
@@ -162,7 +184,14 @@ STAY = {
     "a decimal of many places": N * Decimal("1E-18"),
     "a decimal without a point": N * Decimal("1E+3"),
     "a sum of decimals": nw.col("m") + 1,
-    "a comparison of decimals": nw.col("m") > 1,
+    "a comparison of decimals": nw.col("m") > nw.col("m"),
+    "a difference of integers": N - J,
+    "nothing to replace": S.str.replace_all("", "a", literal=True),
+    "a pattern to replace": S.str.replace_all("a.", "b"),
+    "a separator that is not ASCII": S.str.split("é").list.get(0),
+    "a list": S.str.split("a"),
+    "seconds": AT.dt.to_string("%H:%M:%S"),
+    "the name of a day": AT.dt.to_string("%A"),
     "floats": nw.col("f") > 1.0,
     "an integer beside a float": N > 1.5,
     "a pattern": S.str.contains("a"),
@@ -177,7 +206,7 @@ STAY = {
     "a list of other numbers": N.is_in([1.0]),
     "a large number": N < 2**63,
     "a date": date(1582, 10, 10) < D,
-    "times": nw.col("at").dt.hour(),
+    "times": nw.col("at").dt.minute(),
     "a cast": N.cast(nw.String),
     "null as true": nw.all_horizontal(B, C, ignore_nulls=True),
 }
