@@ -17,6 +17,7 @@ from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.spark.driver.pushdown import (
     ALLOWED,
+    DAY_FORMAT,
     TIME_FORMATS,
     for_catalyst,
     key_of,
@@ -142,7 +143,7 @@ def cases() -> list[nw.Expr]:
     ]
     found += [S.str.replace_all("b", "$", literal=True).str.split("$").list.get(1).fill_null("none")]
     found += [AT.dt.hour(), AT.dt.hour() % (2**31 - 1), AT.dt.hour().is_between(8, 18), AT.dt.hour() == N]
-    found += [AT.dt.to_string(form) for form in TIME_FORMATS]
+    found += [AT.dt.to_string(form) for form in (DAY_FORMAT, *TIME_FORMATS)]
     found += [nw.when(B, C, N > 0).then(S).otherwise(nw.lit("x")), nw.when(N.is_null()).then(S).otherwise(nw.lit(""))]
     return found
 
@@ -168,6 +169,20 @@ def test_every_entry_is_compared_with_spark(spark, tmp_path):
         assert repr(on_spark[name].to_pylist()) == repr(expected.to_pylist()), each
 
 
+def test_times_that_python_does_not_have(spark):
+    """Before the year 1 and after 9999: tables can hold them."""
+    micros = [253402300800 * 10**6, -62135596800 * 10**6 - 1, -62198755200 * 10**6 - 1, 2**62, -(2**62), 0, -1]
+    table = pa.table({"at": pa.array(micros, pa.timestamp("us")), "number": range(len(micros))})
+    layout = Layout.of(flo.rows(pa.schema([pa.field("at", pa.timestamp("us"))])))
+    assert layout is not None
+    columns = {f"c{place}": AT.dt.to_string(form) for place, form in enumerate((DAY_FORMAT, *TIME_FORMATS))}
+    columns["hour"] = AT.dt.hour()
+    rows = nw.from_native(spark.createDataFrame(table, "at timestamp_ntz, number long"))
+    on_spark = rows.select("number", **{name: for_catalyst(each) for name, each in columns.items()}).to_native()
+    expected = Expression(columns, (layout,)).results(table)
+    assert on_spark.toArrow().sort_by("number").drop_columns(["number"]).to_pydict() == expected.to_pydict()
+
+
 STAY = {
     "arithmetic": N + 1,
     "arithmetic inside a comparison": N * 2 > 0,
@@ -190,6 +205,7 @@ STAY = {
     "a pattern to replace": S.str.replace_all("a.", "b"),
     "a separator that is not ASCII": S.str.split("é").list.get(0),
     "a list": S.str.split("a"),
+    "a day and a time": AT.dt.to_string("%Y-%m-%d %H:%M"),
     "seconds": AT.dt.to_string("%H:%M:%S"),
     "the name of a day": AT.dt.to_string("%A"),
     "floats": nw.col("f") > 1.0,

@@ -11,8 +11,8 @@ do the older versions of Narwhals, so `for_catalyst` writes it so that the sign 
 integer and a literal decimal of few digits: it is exact, and `with_decimals` gives it Flo's number of digits. Lengths
 and hours are 64-bit integers there, too, so that their differences cannot overflow.
 
-A time is written by a cast, of whose text a format is a part: Spark's own formats read a time without a zone in that of
-the session, which may not have it. A part of a text that is split is taken only if it is there: else Spark raises.
+A time is written by a cast, of whose text a format is a part: Spark's own formats read a time without a zone in that
+of the session, which may not have it. A part of a text that is split is taken only if it is there: else Spark raises.
 """
 
 from __future__ import annotations
@@ -47,17 +47,9 @@ REMAINDER = "__mod__"
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__")
 LARGEST_DIVISOR = 2**62
 """Up to here a remainder and its divisor add up to 64 bits."""
-WRITTEN_TIME = (("%Y", 4), ("-", 1), ("%m", 2), ("-", 1), ("%d", 2), (" ", 1), ("%H", 2), (":", 1), ("%M", 2))
-"""How Spark writes a time without a zone: the formats of its parts, and how many letters they have. Seconds follow."""
-TIME_FORMATS = {
-    "".join(part for part, _ in WRITTEN_TIME[first:last]): (
-        sum(count for _, count in WRITTEN_TIME[:first]),
-        sum(count for _, count in WRITTEN_TIME[first:last]),
-    )
-    for first in range(len(WRITTEN_TIME))
-    for last in range(first + 1, len(WRITTEN_TIME) + 1)
-}
-"""The formats that are a part of this text: where it starts, and how long it is."""
+DAY_FORMAT = "%Y-%m-%d"
+TIME_FORMATS = {"%H:%M": (0, 5), "%H": (0, 2), "%M": (3, 2)}
+"""Formats of times, as parts of what Spark writes after the day: where they start, and how long they are."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 FunctionKey = tuple[str, tuple[str, ...]]
@@ -104,7 +96,7 @@ def _has_plain_separator(call: FunctionCall) -> bool:
 
 
 def _is_part_of_time(call: FunctionCall) -> bool:
-    return call.options["format"] in TIME_FORMATS
+    return call.options["format"] in (DAY_FORMAT, *TIME_FORMATS)
 
 
 def _is_list_of(kind: type) -> Allowed:
@@ -233,8 +225,11 @@ def _with_node(made: tuple[ColumnNode, ...], node: ColumnNode) -> tuple[ColumnNo
             return (*made, node, add, remainder)
         case "dt.hour" | "str.len_chars":
             return nodes_of(nw.Expr(*made, node).cast(nw.Int64))
+        case "dt.to_string" if node.kwargs["format"] == DAY_FORMAT:  # Spark writes a plus before years after 9999
+            return nodes_of(given.cast(nw.Date).cast(nw.String).str.replace_all("+", "", literal=True))
         case "dt.to_string":
-            return nodes_of(given.cast(nw.String).str.slice(*TIME_FORMATS[node.kwargs["format"]]))
+            time = given.cast(nw.String).str.split(" ").list.get(1)
+            return nodes_of(time.str.slice(*TIME_FORMATS[node.kwargs["format"]]))
         case "str.split":
             return nodes_of(given.str.split(re.escape(node.kwargs["by"])))
         case "list.get":
