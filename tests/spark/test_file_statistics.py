@@ -15,7 +15,7 @@ import pytest
 import flo
 from flo.spark import Changes
 from flo.spark.driver import file_statistics
-from flo.spark.driver.file_statistics import UnreadColumns
+from flo.spark.driver.file_statistics import UnreadColumns, shared_relations
 from flo.tables.io.files import WEIGHTS
 
 # EVERY
@@ -150,3 +150,10 @@ def test_what_spark_checks_in_each_row(spark, tmp_path):
     for name, frame in given.items():
         assert UnreadColumns.of("rows", frame, ["text"]) is None, name
     assert UnreadColumns.of("rows", source(spark, tmp_path), []) is None
+
+
+def test_spark_may_read_other_files_for_each_reader_of_a_stream(spark, tmp_path):
+    read = source(spark, tmp_path)
+    shared = shared_relations([read, read.where("n > 1"), source(spark, tmp_path)])
+    assert UnreadColumns.of("rows", read, ["text"], shared) is None
+    assert UnreadColumns.of("rows", source(spark, tmp_path), ["text"], shared) is not None

@@ -15,7 +15,8 @@ Spark reads its columns in a job of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import unquote, urlparse
@@ -28,6 +29,7 @@ from pyspark.sql import functions as sf
 from flo.core.errors import EngineError
 from flo.spark.arrow_rows import arrow_schema
 from flo.spark.driver.python_errors import misfit_error
+from flo.spark.session import has_own_thread
 from flo.sql.catalyst import quoted
 from flo.sql.java import Java, items_of
 
@@ -46,9 +48,10 @@ class UnreadColumns:
     """The number that Spark has given the first column of the files."""
 
     @classmethod
-    def of(cls, name: str, frame: DataFrame, columns: list[str]) -> Self | None:
-        """Return these columns of an input; None if Spark may make them of something else than the files."""
-        if not columns or not USES_STATISTICS or not frame.isStreaming:
+    def of(cls, name: str, frame: DataFrame, columns: list[str], shared: frozenset[int] = frozenset()) -> Self | None:
+        """Return these columns of an input; None if Spark may make them of something else than the files, or if it is
+        not certain which files of a micro-batch are those of the input. `shared` are relations that several read."""
+        if not columns or not USES_STATISTICS or not frame.isStreaming or not has_own_thread():
             return None
         node = frame._jdf.queryExecution().analyzed()
         while node.nodeName() == "Project":
@@ -58,9 +61,10 @@ class UnreadColumns:
         if node.nodeName() != "StreamingRelation" or node.dataSource().className().lower() != "parquet":
             return None
         schema = arrow_schema(frame.schema)
-        if any(pa.types.is_nested(schema.field(each).type) for each in columns):
+        number = _number(node.output())
+        if number in shared or any(pa.types.is_nested(schema.field(each).type) for each in columns):
             return None
-        return cls(name, pa.schema([schema.field(each) for each in columns]), _number(node.output()))
+        return cls(name, pa.schema([schema.field(each) for each in columns]), number)
 
     def expect_no_nulls(self, spark: SparkSession, execution: Java) -> None:
         """Raise if a row of a micro-batch has null in one of them. `execution` is that of the micro-batch."""
@@ -92,6 +96,14 @@ class UnreadColumns:
         for name, has_null in zip(self.schema.names, found[0], strict=True):
             if has_null:
                 raise misfit_error(self.input, f"`{name}` is null")
+
+
+def shared_relations(frames: Iterable[DataFrame]) -> frozenset[int]:
+    """Return the numbers of the relations that several DataFrames read: Spark may read other files for each."""
+    plans = [frame._jdf.queryExecution().analyzed() for frame in frames]
+    leaves = [leaf.output() for plan in plans for leaf in items_of(plan.collectLeaves())]
+    counts = Counter(_number(output) for output in leaves if output.nonEmpty())
+    return frozenset(number for number, count in counts.items() if count > 1)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

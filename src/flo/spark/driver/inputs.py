@@ -95,9 +95,14 @@ InputOrder: TypeAlias = str | tuple[str, str]
 
 
 def bind_input(
-    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: InputOrder | None
+    name: str,
+    frame: DataFrame,
+    entry: Entry,
+    native: NativePrefix | None,
+    position: InputOrder | None,
+    shared: frozenset[int] = frozenset(),
 ) -> BoundInput:
-    """Binds a DataFrame to an input. Raises if its rows can never fit."""
+    """Binds a DataFrame to an input. Raises if its rows can never fit. `shared` are relations that others read, too."""
     of = row_collection(entry.type.collection)
     if of is None:
         raise TypeMismatch(
@@ -130,7 +135,8 @@ def bind_input(
         field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
     ]
     read = _columns_read(native.operators)
-    unread = UnreadColumns.of(name, frame, [each for each in never_null if read is not None and each not in read])
+    not_read = [each for each in never_null if read is not None and each not in read]
+    unread = UnreadColumns.of(name, frame, not_read, shared)
     if unread is not None:
         never_null = [each for each in never_null if each not in unread.schema.names]
     frame = _with_checks(name, frame, of, never_null)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -40,7 +39,7 @@ from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
 from flo.spark.driver.python_errors import python_error, segment_error
 from flo.spark.driver.source_scans import OwnColumns, describe_shared, scan_once
-from flo.spark.session import is_narrow
+from flo.spark.session import has_own_thread, is_narrow
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.java import Java
 from flo.sql.native import BESIDE, spark_schema
@@ -347,11 +346,6 @@ class SparkMicroBatches(MicroBatches):
                 if observed.contains(counter_name(name)):
                     counts[name] = observed.apply(counter_name(name)).getLong(0)
         return counts
-
-
-def has_own_thread() -> bool:
-    """Whether PySpark gives each thread of Python a thread of Java, whose properties reach only its own jobs."""
-    return os.environ.get("PYSPARK_PIN_THREAD", "true").lower() == "true"
 
 
 def tasks_at_once(spark: SparkSession) -> int:
