@@ -9,13 +9,22 @@ from itertools import product
 from typing import NamedTuple
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.spark.driver.pushdown import ALLOWED, for_catalyst, key_of, runs_in_catalyst, with_decimals
+from flo.spark.driver.pushdown import (
+    ALLOWED,
+    DAY_FORMAT,
+    TIME_FORMATS,
+    for_catalyst,
+    key_of,
+    runs_in_catalyst,
+    with_decimals,
+)
 from flo.values.weighted import Bag
 from tests.spark.harness import frame
 from tests.tables.test_evaluation import BAD, Pair, doubling
@@ -93,6 +102,7 @@ def telling_rows() -> list[Row]:
 
 
 N, J, S, T, B, C, D, E = map(nw.col, "ijstbcde")
+M, AT = nw.col("m"), nw.col("at")
 COMPARED = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 
 
@@ -121,6 +131,20 @@ def cases() -> list[nw.Expr]:
         found += [S.str.starts_with(text), S.str.ends_with(text), S.str.contains(text, literal=True)]
     for one, other in ((N, J), (S, T), (B, C), (D, E)):
         found += [nw.when(B).then(one).otherwise(other), nw.when(B, N > 0).then(one).otherwise(other)]
+    found += [nw.when(B).then(one).otherwise(other) for one, other in product((S, nw.lit("x"), nw.lit("é")), repeat=2)]
+    for number in (0, 1, -5, 10**9, 2**63 - 1, -(2**63)):
+        found += [getattr(M, name)(number) for name in sorted(COMPARED - {"__eq__", "__ne__"})]
+        found += [M.is_between(-7, number, closed) for closed in ("both", "left", "right", "none")]
+        found += [(N * Decimal("0.908")).is_between(number, 2**40), (N * Decimal("9" * 17)) > number]
+    found += [S.str.len_chars() - T.str.len_chars(), (S.str.len_chars() - T.str.len_chars()) % (2**31 - 1)]
+    for pattern, value in product(("a", "\x85", "\\", "é", "a_", ".", "\0"), ("", "$1", "\\1", "aa", "😀")):
+        found.append(S.str.replace_all(pattern, value, literal=True))
+    found += [
+        S.str.split(by).list.get(index) for by in ("a", "_", "\\", "%", ".", " ", "a_", "|") for index in (0, 1, 2)
+    ]
+    found += [S.str.replace_all("b", "$", literal=True).str.split("$").list.get(1).fill_null("none")]
+    found += [AT.dt.hour(), AT.dt.hour() % (2**31 - 1), AT.dt.hour().is_between(8, 18), AT.dt.hour() == N]
+    found += [AT.dt.to_string(form) for form in (DAY_FORMAT, *TIME_FORMATS)]
     found += [nw.when(B, C, N > 0).then(S).otherwise(nw.lit("x")), nw.when(N.is_null()).then(S).otherwise(nw.lit(""))]
     return found
 
@@ -146,6 +170,22 @@ def test_every_entry_is_compared_with_spark(spark, tmp_path):
         assert repr(on_spark[name].to_pylist()) == repr(expected.to_pylist()), each
 
 
+def test_times_that_python_does_not_have(spark):
+    """Before the year 1 and after 9999: tables can hold them. Arrow itself counts years with 16 bits."""
+    texts = ["10000-01-01", "0000-12-31T23:59:59.999999", "-0002-12-31T23:59:59.999999", "-32767-01-01"]
+    texts += ["32767-12-31T23:59:59.999999", "1969-12-31T23:59:59.999999", "1970-01-01"]
+    times = pa.array(np.array(texts, "datetime64[us]").astype(np.int64)).view(pa.timestamp("us"))
+    table = pa.table({"at": times, "number": range(len(texts))})
+    layout = Layout.of(flo.rows(pa.schema([pa.field("at", pa.timestamp("us"))])))
+    assert layout is not None
+    columns = {f"c{place}": AT.dt.to_string(form) for place, form in enumerate((DAY_FORMAT, *TIME_FORMATS))}
+    columns["hour"] = AT.dt.hour()
+    rows = nw.from_native(spark.createDataFrame(table, "at timestamp_ntz, number long"))
+    on_spark = rows.select("number", **{name: for_catalyst(each) for name, each in columns.items()}).to_native()
+    expected = Expression(columns, (layout,)).results(table)
+    assert on_spark.toArrow().sort_by("number").drop_columns(["number"]).to_pydict() == expected.to_pydict()
+
+
 STAY = {
     "arithmetic": N + 1,
     "arithmetic inside a comparison": N * 2 > 0,
@@ -162,7 +202,15 @@ STAY = {
     "a decimal of many places": N * Decimal("1E-18"),
     "a decimal without a point": N * Decimal("1E+3"),
     "a sum of decimals": nw.col("m") + 1,
-    "a comparison of decimals": nw.col("m") > 1,
+    "a comparison of decimals": nw.col("m") > nw.col("m"),
+    "a difference of integers": N - J,
+    "nothing to replace": S.str.replace_all("", "a", literal=True),
+    "a pattern to replace": S.str.replace_all("a.", "b"),
+    "a separator that is not ASCII": S.str.split("é").list.get(0),
+    "a list": S.str.split("a"),
+    "a day and a time": AT.dt.to_string("%Y-%m-%d %H:%M"),
+    "seconds": AT.dt.to_string("%H:%M:%S"),
+    "the name of a day": AT.dt.to_string("%A"),
     "floats": nw.col("f") > 1.0,
     "an integer beside a float": N > 1.5,
     "a pattern": S.str.contains("a"),
@@ -177,7 +225,7 @@ STAY = {
     "a list of other numbers": N.is_in([1.0]),
     "a large number": N < 2**63,
     "a date": date(1582, 10, 10) < D,
-    "times": nw.col("at").dt.hour(),
+    "times": nw.col("at").dt.minute(),
     "a cast": N.cast(nw.String),
     "null as true": nw.all_horizontal(B, C, ignore_nulls=True),
 }

@@ -51,6 +51,7 @@ from flo.shards.tasks.output_files import PARTS, VIEW, Output
 from flo.shards.tasks.state import READABLE
 from flo.shards.watching.watch import QueryWatch
 from flo.shards.watching.watched import Watched
+from flo.spark.driver.file_statistics import shared_relations
 from flo.spark.driver.fills import SparkFills
 from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_input, describe_source, has_weights
 from flo.spark.driver.job_names import hold_description
@@ -381,8 +382,9 @@ class OnSpark(HasMethods):
             expect_known(name, self._inputs, "input")
         # with `divert` nothing is pushed down, because rows are diverted as they came
         natives = repeat(None) if divert else self._natives
+        shared = shared_relations(frames.values())
         return {
-            name: bind_input(name, frame, entry, native, order.get(name))
+            name: bind_input(name, frame, entry, native, order.get(name), shared)
             for (name, frame), entry, native in zip(frames.items(), self._entries, natives, strict=False)
         }
 

@@ -182,3 +182,8 @@ def read_frame(spark: SparkSession, schema: pa.Schema, read: Reader, pieces: Seq
 def hold_on_executors(frame: DataFrame) -> DataFrame:
     """The rows as they are now, held by executors. The files that they came from may be removed."""
     return frame.localCheckpoint()
+
+
+def has_own_thread() -> bool:
+    """Whether PySpark gives each thread of Python a thread of Java, whose properties reach only its own jobs."""
+    return os.environ.get("PYSPARK_PIN_THREAD", "true").lower() == "true"

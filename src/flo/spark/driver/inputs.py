@@ -1,7 +1,8 @@
 """Binding DataFrames to inputs: checks the types, selects columns, and pushes the first operators down to Catalyst.
 
 Maps and filters that are column expressions and come first run in Catalyst, if `pushdown` lists all their functions.
-Spark then reads only the columns and rows that they need, and the columns that must be checked for nulls.
+Spark then reads only the columns and rows that they need, and those that must be checked for nulls where
+`file_statistics` does not say that there are none.
 
 The rows of all scans are in the same columns, so that one task can read several. A shared column holds a column of
 every scan that has enough of its type, and null for the others.
@@ -30,6 +31,7 @@ from flo.shards.plan.stages import Entry, Plan
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import is_written
+from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.pushdown import are_distinct_names, for_catalyst, runs_in_catalyst, with_decimals
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.driver.source_scans import SourceScan
@@ -63,6 +65,8 @@ class BoundInput:
     """Another entry that rows must pass, too, or be diverted."""
     written: bool = False
     """Whether Catalyst has run all operators, and can write the output of the program."""
+    unread: UnreadColumns | None = None
+    """Columns that Spark does not read, and that must have no nulls."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,14 @@ InputOrder: TypeAlias = str | tuple[str, str]
 
 
 def bind_input(
-    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: InputOrder | None
+    name: str,
+    frame: DataFrame,
+    entry: Entry,
+    native: NativePrefix | None,
+    position: InputOrder | None,
+    shared: frozenset[int] = frozenset(),
 ) -> BoundInput:
-    """Binds a DataFrame to an input. Raises if its rows can never fit."""
+    """Binds a DataFrame to an input. Raises if its rows can never fit. `shared` are relations that others read, too."""
     of = row_collection(entry.type.collection)
     if of is None:
         raise TypeMismatch(
@@ -122,7 +131,15 @@ def bind_input(
     runs_some = native is not None and (native.operators or written)
     if partitioned or native is None or not runs_some or MALFORMED in beside or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position, apart)
-    frame = _with_checks(name, frame, of)
+    never_null = [
+        field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
+    ]
+    read = _columns_read(native.operators)
+    not_read = [each for each in never_null if read is not None and each not in read]
+    unread = UnreadColumns.of(name, frame, not_read, shared)
+    if unread is not None:
+        never_null = [each for each in never_null if each not in unread.schema.names]
+    frame = _with_checks(name, frame, of, never_null)
     if position is not None:  # a map may replace the column
         beside[0] = f"{position} as it came"
         frame, position = frame.withColumn(beside[0], sf.col(quoted(position))), beside[0]
@@ -131,7 +148,17 @@ def bind_input(
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
     for operator in native.operators:
         frame = _push_down(frame, operator, beside)
-    return BoundInput(frame, native.entry, position, counted=counted, written=written)
+    return BoundInput(frame, native.entry, position, counted=counted, written=written, unread=unread)
+
+
+def _columns_read(operators: Iterable[Operator]) -> frozenset[str] | None:
+    """The columns of an input that its first operators read; None if they pass all on."""
+    read: frozenset[str] = frozenset()
+    for operator in operators:
+        read = read.union(*_expression(operator).reads)
+        if isinstance(operator, MapTables):
+            return read
+    return None
 
 
 def counter_name(name: str) -> str:
@@ -244,11 +271,9 @@ def has_weights(frame: DataFrame, of: Collection) -> bool:
     return isinstance(of, (Bag, ZSet)) and WEIGHTS in frame.columns and WEIGHTS not in layout_of(of).names
 
 
-def _with_checks(name: str, frame: DataFrame, of: Collection) -> DataFrame:
-    """The same frame, which raises where a row does not fit. Python never sees the rows that Catalyst filters out."""
-    never_null = [
-        field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
-    ]
+def _with_checks(name: str, frame: DataFrame, of: Collection, never_null: list[str]) -> DataFrame:
+    """The same frame, which raises where a row has null in one of these columns, or a weight that is not one. Python
+    never sees the rows that Catalyst filters out."""
     checks = [(sf.col(quoted(column)).isNull(), f"`{column}` is null") for column in never_null]
     if has_weights(frame, of):
         checks.append((sf.col(WEIGHTS).isNull(), f"`{WEIGHTS}` is null"))

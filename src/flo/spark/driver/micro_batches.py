@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -34,13 +33,15 @@ from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
 from flo.shards.tasks.stage_task import StageTask
 from flo.spark.arrow_rows import arrow_schema, map_rows
 from flo.spark.driver.catalyst_outputs import WrittenOutput
+from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
 from flo.spark.driver.python_errors import python_error, segment_error
 from flo.spark.driver.source_scans import OwnColumns, describe_shared, scan_once
-from flo.spark.session import is_narrow
+from flo.spark.session import has_own_thread, is_narrow
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
+from flo.sql.java import Java
 from flo.sql.native import BESIDE, spark_schema
 
 FEW_BYTES = 1 << 23
@@ -85,6 +86,8 @@ class SparkMicroBatches(MicroBatches):
         """The inputs that are read together."""
         self.counted: set[str] = set()
         """The inputs whose rows Spark counts."""
+        self.unread: list[UnreadColumns] = []
+        """Columns of inputs that Spark does not read, and that must have no nulls."""
         self.narrow = True
         """Whether all input rows are small."""
         self.written: WrittenOutput | None = None
@@ -137,6 +140,7 @@ class SparkMicroBatches(MicroBatches):
         fields = [field for each in given.values() for field in each.frame.schema if field.name != MALFORMED]
         self.narrow = all(is_narrow(field.dataType) for field in fields)
         self.counted = {name for name, each in given.items() if each.counted}
+        self.unread = [each.unread for each in given.values() if each.unread is not None]
         self.written = WrittenOutput.of(given, self.outputs, places)
         frames = in_shared_columns(scans, places)
         return {name: frames[name] for name in given}
@@ -155,6 +159,7 @@ class SparkMicroBatches(MicroBatches):
 
     def run_first_micro_batch(self, frames: list[DataFrame], version: int, ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and, at version 0, the literals of the program."""
+        self._check_unread(version)
         batch = self.micro_batch(version, ended)
         parts = [self.read_inputs(reduce(DataFrame.union, frames), batch)] if frames else []
         if (self.plan.literals and version == 0) or not frames:
@@ -166,6 +171,7 @@ class SparkMicroBatches(MicroBatches):
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
+        self._check_unread(version)
         batch = self.micro_batch(version, ended)
         if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
             return self._run_large(rows, batch)
@@ -179,6 +185,20 @@ class SparkMicroBatches(MicroBatches):
         outcome = self._run_large(rows, batch)  # this reads the inputs once more
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
+
+    def _check_unread(self, version: int) -> None:
+        """Raises if a row of the micro-batch that Spark runs has null in a column that is not read."""
+        execution = self._streaming_execution() if self.unread else None
+        with self._errors(version):
+            for each in self.unread:
+                each.expect_no_nulls(self.spark, execution)
+
+    def _streaming_execution(self) -> Java | None:
+        """The execution of the micro-batch that Spark runs; None if there is no stream."""
+        streaming = self.spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+        if not streaming:
+            return None
+        return self.spark._jsparkSession.streams().get(streaming).streamingQuery().lastExecution()
 
     def _run_large(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
         if self.written is not None:
@@ -317,22 +337,15 @@ class SparkMicroBatches(MicroBatches):
         """For inputs that Catalyst filters, the number of rows before the filter."""
         if not self.counted:
             return {}
-        executions = [frame._jdf.queryExecution()]
-        streaming = self.spark.sparkContext.getLocalProperty("sql.streaming.queryId")
-        if streaming:  # the frame of a micro-batch starts after the part of the plan that reads and counts
-            query = self.spark._jsparkSession.streams().get(streaming)
-            executions.append(query.streamingQuery().lastExecution())
+        # the frame of a micro-batch starts after the part of the plan that reads and counts
+        both = frame._jdf.queryExecution(), self._streaming_execution()
+        executions = [each for each in both if each is not None]
         counts = dict.fromkeys(self.counted, 0)
         for observed in (each.observedMetrics() for each in executions):
             for name in self.counted:
                 if observed.contains(counter_name(name)):
                     counts[name] = observed.apply(counter_name(name)).getLong(0)
         return counts
-
-
-def has_own_thread() -> bool:
-    """Whether PySpark gives each thread of Python a thread of Java, whose properties reach only its own jobs."""
-    return os.environ.get("PYSPARK_PIN_THREAD", "true").lower() == "true"
 
 
 def tasks_at_once(spark: SparkSession) -> int:

@@ -8,14 +8,18 @@ letters, and times with zones. Expressions that are not pushed down run on Arrow
 
 Of arithmetic there is what cannot overflow. `%` with a positive literal: Spark's takes the sign of the dividend, and so
 do the older versions of Narwhals, so `for_catalyst` writes it so that the sign does not matter. And the product of an
-integer and a literal decimal of few digits: it is exact, and `with_decimals` gives it Flo's number of digits.
+integer and a literal decimal of few digits: it is exact, and `with_decimals` gives it Flo's number of digits. Lengths
+and hours are 64-bit integers there, too, so that their differences cannot overflow.
+
+A time is written by a cast, of whose text a format is a part: Spark's own formats read a time without a zone in that
+of the session, which may not have it. A part of a text that is split is taken only if it is there: else Spark raises.
 """
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import product
 
@@ -43,43 +47,66 @@ REMAINDER = "__mod__"
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__")
 LARGEST_DIVISOR = 2**62
 """Up to here a remainder and its divisor add up to 64 bits."""
+DAY_FORMAT = "%Y-%m-%d"
+TIME_FORMATS = {"%H:%M": (0, 5), "%H": (0, 2), "%M": (3, 2)}
+"""Formats of times, as parts of what Spark writes after the day: where they start, and how long they are."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 FunctionKey = tuple[str, tuple[str, ...]]
-Allowed = Callable[[Mapping[str, object]], bool]
+Allowed = Callable[[FunctionCall], bool]
 
 
-def _always(options: Mapping[str, object]) -> bool:
+def _always(call: FunctionCall) -> bool:
     return True
 
 
-def _is_plain_value(options: Mapping[str, object]) -> bool:
-    return options["value"] is not None and options["dtype"] is None
+def _is_plain_value(call: FunctionCall) -> bool:
+    return call.options["value"] is not None and call.options["dtype"] is None
 
 
-def _is_short_decimal(options: Mapping[str, object]) -> bool:
-    value = options["value"]
-    if not isinstance(value, Decimal) or not value.is_finite() or options["dtype"] is not None:
+def _is_short_decimal(call: FunctionCall) -> bool:
+    value = call.options["value"]
+    if not isinstance(value, Decimal) or not value.is_finite() or call.options["dtype"] is not None:
         return False
     _, digits, exponent = value.as_tuple()
     return isinstance(exponent, int) and -FEW_DIGITS <= exponent <= 0 and len(digits) <= FEW_DIGITS
 
 
-def _by_kleene(options: Mapping[str, object]) -> bool:
-    return options["ignore_nulls"] is False
+def _compares_exactly(call: FunctionCall) -> bool:
+    """Whether Spark has a type for a decimal and an integer, which has up to 20 digits there: of at most 38 digits."""
+    digits, places = map(int, re.findall(r"\d+", call.operands[0])[1:])
+    return max(digits - places, 20) + places <= 38
 
 
-def _is_literal_pattern(options: Mapping[str, object]) -> bool:
-    return options["literal"] is True
+def _by_kleene(call: FunctionCall) -> bool:
+    return call.options["ignore_nulls"] is False
+
+
+def _is_literal_pattern(call: FunctionCall) -> bool:
+    return call.options["literal"] is True
+
+
+def _replaces_text(call: FunctionCall) -> bool:
+    return call.options["literal"] is True and bool(call.options["pattern"])
+
+
+def _has_plain_separator(call: FunctionCall) -> bool:
+    by = call.options["by"]
+    return isinstance(by, str) and bool(by) and by.isascii() and by.isprintable()
+
+
+def _is_part_of_time(call: FunctionCall) -> bool:
+    return call.options["format"] in (DAY_FORMAT, *TIME_FORMATS)
 
 
 def _is_list_of(kind: type) -> Allowed:
     """Whether an option is a non-empty list of values of a type, without None."""
-    return lambda options: (
-        isinstance(options["other"], (list, tuple))
-        and bool(options["other"])
-        and all(type(each) is kind for each in options["other"])
-    )
+
+    def is_list(call: FunctionCall) -> bool:
+        given = call.options["other"]
+        return isinstance(given, (list, tuple)) and bool(given) and all(type(each) is kind for each in given)
+
+    return is_list
 
 
 def _either_side(kind: str) -> list[tuple[str, str]]:
@@ -100,6 +127,8 @@ ALLOWED: dict[FunctionKey, Allowed] = {
     (REMAINDER, ("int64", "literal int64")): _always,
     ("lit", ("literal decimal",)): _is_short_decimal,
     ("__mul__", ("int64", "literal decimal")): _always,
+    **{(name, ("decimal", "literal int64")): _compares_exactly for name in COMPARISONS},
+    ("is_between", ("decimal", "literal int64", "literal int64")): _compares_exactly,
     **{("is_null", (kind,)): _always for kind in PASSED},
     **{("fill_null", both): _always for kind in COMPARED for both in _either_side(kind)},
     **{
@@ -112,9 +141,16 @@ ALLOWED: dict[FunctionKey, Allowed] = {
     **{(f"str.{name}", ("string", "literal string")): _always for name in ("starts_with", "ends_with")},
     ("str.contains", ("string", "literal string")): _is_literal_pattern,
     **{("when_then", ("bool", kind, kind)): _always for kind in COMPARED},
-    ("when_then", ("bool", "string", "literal string")): _always,
+    **{("when_then", ("bool", *both)): _always for both in product(("string", "literal string"), repeat=2)},
+    ("str.len_chars", ("string",)): _always,
+    ("__sub__", ("int32", "int32")): _always,  # of lengths: no column has this type
+    ("str.replace_all", ("string", "literal string")): _replaces_text,
+    ("str.split", ("string",)): _has_plain_separator,
+    ("list.get", ("list<item: string>",)): _always,
+    ("dt.hour", ("timestamp[us]",)): _always,
+    ("dt.to_string", ("timestamp[us]",)): _is_part_of_time,
 }
-"""For each function and the types of its operands: a predicate on its options."""
+"""For each function and the types of its operands: a predicate on the call."""
 
 
 RESERVED = (WEIGHTS, PARTITION, OFFSET)
@@ -139,7 +175,7 @@ def are_distinct_names(names: Iterable[str]) -> bool:
 
 def _is_allowed(call: FunctionCall) -> bool:
     allowed = ALLOWED.get(key_of(call))
-    return allowed is not None and allowed(call.options)
+    return allowed is not None and allowed(call)
 
 
 def key_of(call: FunctionCall) -> FunctionKey:
@@ -170,16 +206,32 @@ def _has_plain_divisors(column: tuple[str, nw.Expr | ColumnFunction]) -> bool:
 
 def for_catalyst(expression: nw.Expr) -> nw.Expr:
     """The expression as Narwhals can give it to Spark, with the results that it has on Arrow."""
-    return nw.Expr(*(each for node in nodes_of(expression) for each in _nodes_for_catalyst(node)))
+    made: tuple[ColumnNode, ...] = ()
+    for node in nodes_of(expression):
+        made = _with_node(made, node)
+    return nw.Expr(*made)
 
 
-def _nodes_for_catalyst(node: ColumnNode) -> Iterator[ColumnNode]:
-    """The same node, with its arguments as Catalyst needs them; for a % b those of ((a % b) + b) % b."""
+def _with_node(made: tuple[ColumnNode, ...], node: ColumnNode) -> tuple[ColumnNode, ...]:
+    """The nodes after one more, written as Catalyst needs it; for a % b they are those of ((a % b) + b) % b."""
     node = copy.copy(node)
     node.exprs = tuple(for_catalyst(each) if isinstance(each, nw.Expr) else each for each in node.exprs)
-    yield node
-    if node.name == REMAINDER:
-        _, add, remainder = nodes_of((nw.col("a") + 1) % 1)
-        for each in (add, remainder):
-            each.exprs = node.exprs
-            yield each
+    given = nw.Expr(*made)
+    match node.name:
+        case pushed if pushed == REMAINDER:
+            _, add, remainder = nodes_of((nw.col("a") + 1) % 1)
+            for each in (add, remainder):
+                each.exprs = node.exprs
+            return (*made, node, add, remainder)
+        case "dt.hour" | "str.len_chars":
+            return nodes_of(nw.Expr(*made, node).cast(nw.Int64))
+        case "dt.to_string" if node.kwargs["format"] == DAY_FORMAT:  # Spark writes a plus before years after 9999
+            return nodes_of(given.cast(nw.Date).cast(nw.String).str.replace_all("+", "", literal=True))
+        case "dt.to_string":
+            time = given.cast(nw.String).str.split(" ").list.get(1)
+            return nodes_of(time.str.slice(*TIME_FORMATS[node.kwargs["format"]]))
+        case "str.split":
+            return nodes_of(given.str.split(re.escape(node.kwargs["by"])))
+        case "list.get":
+            return nodes_of(nw.when(given.list.len() > node.kwargs["index"]).then(nw.Expr(*made, node)))
+    return (*made, node)

@@ -138,10 +138,13 @@ def _misfit_error(error: PySparkException) -> ElementError | None:
         reason, _, row = message.partition(ROW)
         return ElementError(reason, facts=(("change", row),))
     match = _MISFIT.fullmatch(message)
-    if match is None:
-        return None
-    rejected = ElementError(f"a row of {{input}} does not fit: {match[2]}", instead=INSTEAD)
-    rejected.input_name = f"`{match[1]}`"
+    return None if match is None else misfit_error(match[1], match[2])
+
+
+def misfit_error(name: str, reason: str) -> ElementError:
+    """The error of an input row that does not fit."""
+    rejected = ElementError(f"a row of {{input}} does not fit: {reason}", instead=INSTEAD)
+    rejected.input_name = f"`{name}`"
     return rejected
 
 
