@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql.types import StructType
 
 import flo
-from flo.spark.session import ARROW, BYTES, NO_LIMIT, ON_DISK, STREAMING, hold_settings, is_narrow, task_settings
+from flo.spark.driver.local_logs import SETTING
+from flo.spark.session import ARROW, BYTES, NO_LIMIT, STREAMING, hold_settings, is_narrow, task_settings
 from tests.spark.sources import files
 
 
@@ -17,7 +18,7 @@ class Text(NamedTuple):
     text: str
 
 
-ALL = [*ARROW, *STREAMING, *ON_DISK, BYTES]
+ALL = [*ARROW, *STREAMING, SETTING, BYTES]
 
 
 def texts(bounded: bool) -> flo.Flow:

@@ -47,13 +47,6 @@ BYTES, NO_LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 """With any other limit Spark computes the size of the batch after each row, which takes most of the time of
 handing rows over. If all rows are small, the limit on their number is enough."""
 STREAMING = {"spark.sql.adaptive.enabled": "false"}
-ON_DISK = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    )
-}
-"""For Spark's own checkpoint files on a local disk. Spark's default starts ten processes, `chmod` and `readlink`, for
-each file it writes, and every source writes one in each micro-batch."""
 S3A = {
     "fs.s3a.endpoint": "AWS_ENDPOINT_URL",
     "fs.s3a.endpoint.region": "AWS_REGION",

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from pyspark.util import PythonEvalType
 
 from flo.sql.catalyst import quoted
+from flo.sql.java import Java, java_package
 
 OWN_POOL = {"FLO_SMALL_MICRO_BATCHES": "1"}
 """Spark has a pool of processes for each set of environment variables."""
@@ -25,7 +26,37 @@ _lock = threading.Lock()
 """Held while the environment of the context is changed."""
 
 
-def column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
+class LastingTask:
+    """A task for all partitions of the rows of a micro-batch, one after the other.
+
+    Spark plans it once. `DataFrame.collect` would plan it, describe the plan as a text and open a socket each time."""
+
+    def __init__(self, rows: DataFrame, task: Any, returns: StructType) -> None:
+        self._column = _column_of_task(rows, task, returns)
+        self._plan(rows)
+
+    def _plan(self, rows: DataFrame) -> None:
+        mapped = rows._jdf.coalesce(1).mapInArrow(self._column._jc, False, None)
+        self._map = mapped.queryExecution().sparkPlan()
+        self._coalesce = self._map.child()
+
+    def collect(self, rows: DataFrame, place: int) -> list[bytes]:
+        """Runs the task on the rows of a micro-batch. Returns a column of its results, which must be few."""
+        below = rows._jdf.queryExecution().executedPlan()
+        if not below.output().equals(self._coalesce.output()):
+            self._plan(rows)
+        plan = self._map.withNewChildren(_sequence(self._coalesce.withNewChildren(_sequence(below))))
+        return [bytes(row.getBinary(place)) for row in plan.executeCollect()]
+
+
+def _sequence(item: Java) -> Java:
+    """A sequence of Scala with one item."""
+    items = java_package("java.util").ArrayList()
+    items.add(item)
+    return java_package("org.apache.spark.api.python").PythonUtils.toSeq(items)
+
+
+def _column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
     """A task for rows with these columns, as Spark knows it."""
     context = rows.sparkSession.sparkContext
     function: Any = pandas_udf(task, returns, PythonEvalType.SQL_MAP_ARROW_ITER_UDF)  # type: ignore[call-overload]
@@ -37,11 +68,6 @@ def column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
             environment = {**context.environment}
             context.environment = {name: value for name, value in environment.items() if name not in OWN_POOL}
     return column
-
-
-def map_in_one_task(rows: DataFrame, task: Column) -> DataFrame:
-    """The results of a task for all partitions of the rows, one after the other."""
-    return DataFrame(rows._jdf.coalesce(1).mapInArrow(task._jc, False, None), rows.sparkSession)
 
 
 def count_partitions(rows: DataFrame) -> int:

@@ -36,7 +36,7 @@ from flo.spark.driver.catalyst_outputs import WrittenOutput
 from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
-from flo.spark.driver.lasting_tasks import column_of_task, count_partitions, map_in_one_task
+from flo.spark.driver.lasting_tasks import LastingTask, count_partitions
 from flo.spark.driver.python_errors import python_error, segment_error
 from flo.spark.driver.source_scans import OwnColumns, describe_shared, scan_once
 from flo.spark.session import has_own_thread, is_narrow
@@ -98,7 +98,7 @@ class SparkMicroBatches(MicroBatches):
         """How many micro-batches up to now were small."""
         self._small_expected = 1
         """After how many of them the next is expected to be small, too."""
-        self._small_batch: Column | None = None
+        self._small_batch: LastingTask | None = None
         """The task of small micro-batches, once there was one."""
         self._held: list[DataFrame] = []
         """What executors hold for the micro-batch that runs: rows that Catalyst reads, beside those that pass by."""
@@ -176,12 +176,11 @@ class SparkMicroBatches(MicroBatches):
         if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
             return self._run_large(rows, batch)
         started = time.monotonic()
-        blobs = self._in_one_task(rows, batch)
-        reports = self._collect_reports(blobs, version)
+        reports = self._run_in_one_task(rows, batch)
         if not any(TOO_LARGE in each for each in reports):
-            return self._outcome(blobs, version, reports, started, tasks=1)
+            return self._outcome(rows, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
-        before = self._count_input_rows(blobs)
+        before = self._count_input_rows(rows)
         outcome = self._run_large(rows, batch)  # this reads the inputs once more
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
@@ -228,16 +227,19 @@ class SparkMicroBatches(MicroBatches):
         """Whether Catalyst runs segments, so that a micro-batch is more than one job."""
         return bool(self.plan.natives) or any(isinstance(code, LoadedCode) for code in self.stages)
 
-    def _in_one_task(self, rows: DataFrame, batch: MicroBatch) -> DataFrame:
-        """A small micro-batch in one task. Tasks of their own read the inputs if these have many partitions, or if the
-        time of the outside world is one of them."""
+    def _run_in_one_task(self, rows: DataFrame, batch: MicroBatch) -> list[Any]:
+        """The task reports of a small micro-batch in one task. Tasks of their own read the inputs if these have many
+        partitions, or if the time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
         if self.now is not None or count_partitions(rows) > READ_TOGETHER:
             blobs = self._with_now(self.read_inputs(rows, batch), batch.version)
-            return blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), BLOBS)
-        if self._small_batch is None:
-            self._small_batch = column_of_task(rows, self._named(self.small_batch_task(self._input_task)), BLOBS)
-        return map_in_one_task(rows, self._small_batch)
+            one = blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), BLOBS)
+            return self._collect_reports(one, batch.version)
+        with self._errors(batch.version):
+            if self._small_batch is None:
+                self._small_batch = LastingTask(rows, self._named(self.small_batch_task(self._input_task)), BLOBS)
+            data = self._small_batch.collect(rows, BLOBS.names.index("data"))
+        return raise_reported([unpickle(each) for each in data])
 
     def _named(self, task: SmallBatchTask) -> SparkTask:
         return SparkTask(self.names.all_stages, task)

@@ -27,11 +27,12 @@ from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.figures import COMMIT, OTHER, SINKS
 from flo.shards.watching.watch import EngineReport, QueryWatch
 from flo.spark.driver.catalyst_outputs import SETTINGS as PARQUET
+from flo.spark.driver.local_logs import local_log_settings
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
 from flo.spark.driver.spark_changes import SparkChanges, View
 from flo.spark.driver.spark_reports import read_report
-from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
+from flo.spark.session import STREAMING, hold_settings, task_settings
 
 PATIENCE = 60_000
 """How long to wait for sources to start, in milliseconds."""
@@ -76,7 +77,8 @@ class Query(QueryOutputs[View]):
         writer = writer.queryName(f"flo {name} {batches.run[:6]}")
         if trigger:
             writer = writer.trigger(**trigger)
-        settings = task_settings(batches.narrow) | STREAMING | (ON_DISK if "://" not in offsets else {})
+        settings = task_settings(batches.narrow) | STREAMING
+        settings |= local_log_settings(batches.spark) if "://" not in offsets else {}
         settings |= PARQUET if batches.written is not None else {}
         with hold_settings(batches.spark, settings):
             try:
