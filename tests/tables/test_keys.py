@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from flo.tables.groups import Groups
 from flo.tables.state.comparison import code_of
-from flo.tables.state.keys import are_comparable, find_equal, keys_of, numbers_of
+from flo.tables.state.keys import BLOCK, are_comparable, extend_keys, find_equal, keys_of, numbers_of
 from tests.quick import tried
 from tests.tables.patches import colliding
 
@@ -131,3 +131,15 @@ def test_rows_are_grouped_where_keys_share_a_number(monkeypatch):
     groups = Groups.of(pa.table({"key": [0, 2, 0, 2, 4], "value": [1, 2, 3, 4, 5]}), ("key",))
     assert groups.split(groups.rows["value"].to_pylist()) == [[1, 3], [2, 4], [5]]
     assert groups.keys.table["key"].to_pylist() == [0, 2, 4]
+
+
+def test_numbers_do_not_depend_on_the_rows_around():
+    """Many rows are numbered some at a time."""
+    columns = [pa.chunked_array([np.arange(count := 2 * BLOCK + 3)]), pa.chunked_array([np.arange(count) % 7])]
+    every = keys_of(columns).numbers
+    for start in (0, BLOCK - 1, BLOCK, 2 * BLOCK, count - 1):
+        assert (
+            keys_of([column.slice(start, 2) for column in columns]).numbers.tolist()
+            == every[start : start + 2].tolist()
+        )
+    assert extend_keys(keys_of(columns[:1]), columns[1:]).numbers.tolist() == every.tolist()

@@ -112,7 +112,7 @@ def test_a_large_run_keeps_no_numbers_that_its_columns_say(rows, data):
         assert [each.tolist() for each in rested.find(asked)] == [each.tolist() for each in one.find(asked)]
 
 
-@given(st.lists(st.sampled_from([0, 1, 2, 3, 2**40, 2**64 - 1]), max_size=40))
+@given(st.lists(st.sampled_from([0, 1, 2, 3, 1000, 2**40, 2**40 + 1, 2**64 - 2, 2**64 - 1]), max_size=60))
 def test_equal_numbers_stay_in_their_order(numbers):
     """Also where they differ in their lowest bits alone."""
     array = np.array(numbers, np.uint64)

@@ -19,12 +19,21 @@ def stable_order(numbers: Numbers) -> Indices:
     """Return the indices that sort the numbers, stably.
 
     Sorting the numbers is several times faster than sorting indices: the index is put into the lowest bits. That is
-    only wrong if two numbers differ in these bits alone, which is rare and is detected.
+    only wrong for numbers that differ in these bits alone, which are then sorted again.
     """
     bits = np.uint64(max(1, len(numbers) - 1).bit_length())
     low = (np.uint64(1) << bits) - np.uint64(1)
     order: Indices = (np.sort((numbers & ~low) | np.arange(len(numbers), dtype=np.uint64)) & low).astype(np.int64)
-    return order if is_sorted(numbers[order]) else np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    wrong = np.flatnonzero(ordered[1:] < ordered[:-1])
+    if len(wrong):
+        high = ordered & ~low
+        alike = np.unique(high[wrong])
+        starts = np.searchsorted(high, alike)
+        rows = expand_ranges(starts, np.searchsorted(high, alike, "right") - starts)
+        some = order[rows]
+        order[rows] = some[np.argsort(numbers[some], kind="stable")]
+    return order
 
 
 def has_any(mask: Mask | Indices) -> bool:

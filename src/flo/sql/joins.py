@@ -70,8 +70,8 @@ def _filtered(
 def _by_rows(compiler: Compiler, rows: RowStream, matched: RowStream, own: dict[str, Node], how: str) -> RowStream:
     """Return the rows that are part of a pair, or those that are not."""
     keys = {f"==row{place}": node for place, node in enumerate(own.values())} or {"==row": ZERO}
-    mine = {f"{name}_left": node for name, node in keys.items()}
-    return joined(compiler.extended(rows, mine), compiler.project(matched, keys), mine, keys, how, nulls_equal=True)
+    rows, mine = _keyed(compiler, rows, {f"{name}_left": node for name, node in keys.items()})
+    return joined(rows, compiler.project(matched, keys), mine, keys, how, nulls_equal=True)
 
 
 def _joined_on(
@@ -83,8 +83,18 @@ def _joined_on(
     rest: Node | None,
 ) -> RowStream:
     one, other, nulls_equal = _key_columns(pairs)
-    left, right = compiler.extended(left, one), compiler.extended(right, other)
-    return joined(left, right, one, other, how, where=rest, nulls_equal=nulls_equal)
+    (left, on), (right, other_on) = _keyed(compiler, left, one), _keyed(compiler, right, other)
+    return joined(left, right, on, other_on, how, where=rest, nulls_equal=nulls_equal)
+
+
+def _keyed(compiler: Compiler, rows: RowStream, keys: dict[str, Node]) -> tuple[RowStream, list[str]]:
+    """Return rows with these keys, and the names of the keys. A column of the rows is not added again."""
+    added, names = dict[str, Node](), list[str]()
+    for name, node in keys.items():
+        plain = node.is_column and node.column not in names
+        names.append(node.column if plain else name)
+        added |= {} if plain else {name: node}
+    return compiler.extended(rows, added), names
 
 
 def _key_columns(pairs: list[KeyPair]) -> tuple[dict[str, Node], dict[str, Node], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -36,8 +37,8 @@ def united(parts: list[RowStream]) -> RowStream:
 def joined(
     left: RowStream,
     right: RowStream,
-    on: dict[str, Node],
-    other_on: dict[str, Node],
+    on: Iterable[str],
+    other_on: Iterable[str],
     how: str,
     *,
     where: Node | None = None,

@@ -17,7 +17,7 @@ Each column gives a number for each value (`numbers_of`), and the numbers of sev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -40,6 +40,8 @@ _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 _INT64 = pa.int64().id
 LONG = 512
 """A text of more bytes is hashed by itself."""
+BLOCK = 1 << 14
+"""How many numbers are mixed at a time."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +68,15 @@ def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
     """Return the key numbers of the rows of these columns."""
     if not columns:
         raise ValueError("a key needs at least one column")
-    first, *rest = (numbers_of(one_chunk(column)) for column in columns)
-    numbers, exact = mix_numbers(first.numbers), first.exact and not rest
-    for other in rest:
-        numbers = mix_numbers(numbers * _ODD + mix_numbers(other.numbers))
-    return Keys(numbers, exact)
+    every = [numbers_of(one_chunk(column)) for column in columns]
+    numbers = _in_blocks(_mix_columns, [each.numbers for each in every])
+    return Keys(numbers, every[0].exact and len(every) == 1)
 
 
 def extend_keys(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
     """Return the key numbers of the columns of these keys and more columns, as `keys_of` does for all of them."""
-    numbers = keys.numbers
-    for column in columns:
-        numbers = mix_numbers(numbers * _ODD + mix_numbers(numbers_of(one_chunk(column)).numbers))
-    return Keys(numbers, keys.exact and not columns)
+    more = [numbers_of(one_chunk(column)).numbers for column in columns]
+    return Keys(_in_blocks(_mix_more, [keys.numbers, *more]), keys.exact and not columns)
 
 
 def has_fixed_width(kind: pa.DataType) -> bool:
@@ -88,9 +86,36 @@ def has_fixed_width(kind: pa.DataType) -> bool:
 
 def mix_numbers(numbers: Numbers) -> Numbers:
     """Spread adjacent numbers over the whole range: a bijection, the finalizer of splitmix64."""
+    return _in_blocks(_mix, [numbers])
+
+
+def _mix(numbers: Numbers) -> Numbers:
     x = (numbers ^ (numbers >> _SHIFTS[0])) * _FACTORS[0]
     x = (x ^ (x >> _SHIFTS[1])) * _FACTORS[1]
     return x ^ (x >> _SHIFTS[2])
+
+
+def _mix_columns(first: Numbers, *rest: Numbers) -> Numbers:
+    """Return the key numbers of columns, given the numbers of their values."""
+    return _mix_more(_mix(first), *rest)
+
+
+def _mix_more(numbers: Numbers, *columns: Numbers) -> Numbers:
+    """Return the key numbers of more columns, given those of the first ones."""
+    for other in columns:
+        numbers = _mix(numbers * _ODD + _mix(other))
+    return numbers
+
+
+def _in_blocks(mix: Callable[..., Numbers], columns: list[Numbers]) -> Numbers:
+    """Call a function on some rows at a time, so that what it computes on the way stays in the cache."""
+    rows = len(columns[0])
+    if rows <= BLOCK:
+        return mix(*columns)
+    mixed = np.empty(rows, np.uint64)
+    for start in range(0, rows, BLOCK):
+        mixed[start : start + BLOCK] = mix(*[column[start : start + BLOCK] for column in columns])
+    return mixed
 
 
 def numbers_of(array: pa.Array) -> Keys:
