@@ -331,7 +331,7 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         if index == 1:
             return replace(self, left=NOTHING, right=self.right.keys_only(), ended_side=1)
         ended = replace(self, left=self.left.consolidate(), ended_side=0)
-        rows = self.right.table()
+        rows = self.right.rows.table()
         if rows is None:
             return replace(ended, right=NO_PARTNERS)
         kept = ended.select_relevant(self.sort_side(1, rows), 1, ended.left)

@@ -10,8 +10,7 @@ A trace has the weights of a row in several runs. Their sum says how often the r
 
 `Partners` does the same for keys, one level up: it keeps the weight of each row, and for each key the number of its
 rows that are there. Invariant: a key is there if at least one row of it has a weight above zero. A delta is looked up
-by row and then by key, so the cost does not depend on how many rows a key has. Where the key is the whole row, the
-weight of each row is all that it keeps, as that of its key.
+by row and then by key, so the cost does not depend on how many rows a key has.
 """
 
 from __future__ import annotations
@@ -144,25 +143,18 @@ class Partners(Lowerable):
     rows: Trace = field(default=NOTHING)
     """The weight of each row."""
     keys: Trace = field(default=NOTHING)
-    """For each key, how many of its rows have a weight above zero; where keys are whole rows, the weight of the row."""
+    """For each key, how many of its rows have a weight above zero."""
 
     def add(self, delta: Run, columns: tuple[str, ...]) -> MovedPartners:
         """Adds a delta of rows, sorted by key; `columns` are those of a row."""
-        if {*columns} == {*delta.columns} and not self.rows.runs:
-            table = delta.table.select([*delta.columns, WEIGHT])
-            after, keys = self.rows, totals(table, delta.columns, delta.keys)
-        else:
-            rows = totals(delta.table, columns)
-            come = find_flips(self.rows, rows)
-            after = self.rows.extend(Run(columns, rows.keys, rows.table.select([*columns, WEIGHT])))
-            keys = totals(with_weights(rows.table.select([*delta.columns, WEIGHT]), come), delta.columns)
+        rows = totals(delta.table, columns)
+        come = find_flips(self.rows, rows)
+        keys = totals(with_weights(rows.table.select([*delta.columns, WEIGHT]), come), delta.columns)
         changed = find_flips(self.keys, keys)
         moved = np.flatnonzero(changed)
-        return MovedPartners(Partners(after, self.keys.extend(keys)), select_rows(keys, moved, changed[moved]))
-
-    def table(self) -> pa.Table | None:
-        """All rows with their weights; None if there are none."""
-        return (self.rows if self.rows.runs else self.keys).table()
+        kept = Run(columns, rows.keys, rows.table.select([*columns, WEIGHT]))
+        after = Partners(self.rows.extend(kept), self.keys.extend(keys))
+        return MovedPartners(after, select_rows(keys, moved, changed[moved]))
 
     def keys_only(self) -> Partners:
         """The keys alone, for when no more rows will arrive."""
