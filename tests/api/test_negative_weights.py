@@ -38,6 +38,17 @@ def test_a_result_raises(place: str) -> None:
     assert len(loop.result()["rows"]) == 1
 
 
+def test_rows_of_a_key_raise(place: str) -> None:
+    flow = flo.Flow("keyed")
+    flow.output("rows", flow.input("rows", flo.ZSet[str]).key_by(len))
+    loop = flow.loop() if place == "values" else flow.on(flo.here).loop()
+    loop.push(rows={"a": -1, "bb": 2})
+    loop.run()
+    with pytest.raises(ElementError, match="1 rows of the output `rows` were retracted more often") as error:
+        loop.result()
+    assert error.value.facts[0] == ("{1: 'a'}", "weight -1")
+
+
 def test_a_run_raises(place: str) -> None:
     run = build().run if place == "values" else build().on(flo.here).run
     with pytest.raises(ElementError, match="retracted more often"):

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, Never, TypeAlias, TypeVar
 
 from flo.api.scope import NOW
 from flo.columns.dicts import from_dicts
-from flo.core.collection import Value
+from flo.core.collection import FormedValue, Value
 from flo.core.display import Displayed
 from flo.core.errors import (
     ElementError,
@@ -31,6 +31,7 @@ from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
 from flo.program.dag import StreamLike
+from flo.values.keyed import KeyedValue
 from flo.values.partitioned import Partitioned
 from flo.values.weighted import ZSetValue
 
@@ -258,10 +259,20 @@ class NamedLoop(NamedInputs[L]):
         )
 
     def _below_zero(self, place: int) -> list[tuple[object, int]]:
-        """Return the elements of a z-set that were retracted more often than inserted, with their weights."""
-        value = self._loop.outputs[place]
-        units = value.all_units() if isinstance(value, ZSetValue) else ()
-        return [unit for unit in units if unit[1] < 0]
+        """Return the rows of an output that were retracted more often than inserted, with their weights."""
+        return units_below_zero(self._loop.outputs[place])
+
+
+def units_below_zero(value: Value) -> list[tuple[object, int]]:
+    """Return the elements of a z-set that were retracted more often than inserted, with their weights; of a keyed
+    stream those of all keys, each with its key."""
+    if isinstance(value, FormedValue):
+        value = value.value()
+    if isinstance(value, KeyedValue):
+        keyed = ((key, units_below_zero(inner)) for key, inner in value.entries.items())
+        return [({key: element}, weight) for key, units in keyed for element, weight in units]
+    units = value.all_units() if isinstance(value, ZSetValue) else ()
+    return [unit for unit in units if unit[1] < 0]
 
 
 def describe_ends(inputs: Mapping[str, StreamLike], outputs: Mapping[str, StreamLike]) -> tuple[str, ...]:

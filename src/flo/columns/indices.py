@@ -133,6 +133,16 @@ def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
+def with_all_buffers(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch that comes from Java with its nested columns made anew. Java leaves out the offsets of lists that
+    are within empty lists only, and Arrow crashes when it measures or concatenates such columns."""
+    for place, column in enumerate(batch.columns):
+        if pa.types.is_nested(column.type):
+            whole = column.take(pa.array(np.arange(batch.num_rows)))
+            batch = batch.set_column(place, batch.schema.field(place), whole)
+    return batch
+
+
 FEW = 16
 """With at most this many distinct values, searching for each is faster than sorting."""
 

@@ -246,7 +246,8 @@ class _Code:
 
     def globals(self) -> dict[str, Any]:
         """Return the constants of modules and of classes that the function reads."""
-        constants = {name: value for name, value in self._class_values().items() if not _is_part_of_class(value)}
+        held = self._class_values().items()  # without methods and what gives access to an attribute of an instance
+        constants = {name: each for name, each in held if not (callable(each) or hasattr(type(each), "__get__"))}
         return self._kept(_globals_of(self.function) | constants)
 
     def others(self) -> Iterator[tuple[FunctionType, dict[str, Any], dict[str, Any]]]:
@@ -262,11 +263,6 @@ def is_users_class(kind: type) -> bool:
     """Return whether a class belongs to the user's program: to a module of it, or to a notebook."""
     module = sys.modules.get(kind.__module__)
     return module is None or kind.__module__ == "__main__" or is_users(getattr(module, "__file__", None))
-
-
-def _is_part_of_class(value: object) -> bool:
-    """Return whether an attribute of a class is a method, or what gives access to an attribute of an instance."""
-    return callable(value) or hasattr(type(value), "__get__")
 
 
 def _read(function: Any) -> Identity:
@@ -368,10 +364,19 @@ def _globals_of(function: FunctionType) -> dict[str, Any]:
         value = function.__globals__[name]
         if not isinstance(value, ModuleType):
             values[name] = value
-        elif is_users(getattr(value, "__file__", None)):
-            known = vars(value)
-            values |= {f"{name}.{each}": known[each] for each in sorted(attributes) if each in known}
+        else:
+            values |= {f"{name}.{each}": held for each in sorted(attributes) for held in _held_by_module(value, each)}
     return values
+
+
+def _held_by_module(module: ModuleType, path: str) -> Iterator[object]:
+    """Yield the attribute of a module of the program, or of a module in it, such as `settings.rate` of a package."""
+    first, _, rest = path.partition(".")
+    held = vars(module).get(first)
+    if rest and isinstance(held, ModuleType):
+        yield from _held_by_module(held, rest)
+    elif not rest and first in vars(module) and is_users(getattr(module, "__file__", None)):
+        yield held
 
 
 def used_objects(function: FunctionType) -> list[Any]:

@@ -25,7 +25,9 @@ def label(function: Any) -> str:
     name = getattr(function, "__name__", None) or type(function).__name__
     if name != "<lambda>":
         return str(name)
-    return _lambda_text(function.__code__) or "lambda"
+    while not hasattr(function, "__code__") and hasattr(function, "__wrapped__"):  # of a cache around it
+        function = function.__wrapped__
+    return _lambda_text(getattr(function, "__code__", None)) or "lambda"
 
 
 def identity(function: Any) -> str:
@@ -106,7 +108,7 @@ class Uses:
     """The names that the code of functions uses."""
 
     globals: dict[str, set[str]] = field(default_factory=dict)
-    """Names of the module that are read, each with the attributes that are read of it."""
+    """Names of the module that are read, each with the attributes that are read of it, and theirs: `b` and `b.c`."""
     attributes: set[str] = field(default_factory=set)
     """All attributes that are read."""
     assigned: set[str] = field(default_factory=set)
@@ -128,18 +130,21 @@ def uses_of(code: CodeType) -> Uses:
     tree, uses = source_of(code), Uses()
     uses.changes = _may_change(code) if tree is None else _changes_others(tree)
     for each in codes_in(code):
-        last = None
+        of: set[str] | None = None
+        path = ""
         for step in dis.get_instructions(each):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-                last = uses.globals.setdefault(str(step.argval), set())
+                of, path = uses.globals.setdefault(str(step.argval), set()), ""
                 continue
             if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 uses.attributes.add(str(step.argval))
-                if last is not None:
-                    last.add(str(step.argval))
-            elif step.opname in _ASSIGNS:
+                path = f"{path}.{step.argval}".removeprefix(".")
+                if of is not None:
+                    of.add(path)
+                continue
+            if step.opname in _ASSIGNS:
                 uses.assigned.add(str(step.argval))
-            last = None
+            of = None
     return uses
 
 

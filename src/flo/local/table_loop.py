@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flo.api.running import NamedLoop, Negative, Result, describe_ends, expect_known
+from flo.api.running import NamedLoop, Negative, Result, describe_ends, expect_known, units_below_zero
 from flo.api.scope import NOW
 from flo.core.checkpoint import Program, decode, encode, expect_same_program
 from flo.core.collection import Value
@@ -172,7 +172,7 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
 
     def _below_zero(self, index: int) -> list[tuple[object, int]]:
         value = self._loop.peek(index)
-        return rows_below_zero(value) if isinstance(value, Rows) else super()._below_zero(index)
+        return rows_below_zero(value) if isinstance(value, Rows) else units_below_zero(value)
 
     @property
     def diverted(self) -> dict[str, pa.Table]:

@@ -21,6 +21,7 @@ from pyspark.sql.types import BooleanType, DataType, DateType, NumericType, Stru
 from flo.core.errors import FloError
 from flo.shards.tasks.blobs import ROWS
 from flo.spark.arrow_rows import arrow_schema
+from flo.tables.io.fitting import cast_columns
 
 LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 EMBEDDED = {
@@ -160,7 +161,7 @@ class ReadTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from self.read(self.pieces[number]).cast(self.schema).to_batches()
+                yield from cast_columns(self.read(self.pieces[number]), self.schema).to_batches()
 
 
 def read_frame(spark: SparkSession, schema: pa.Schema, read: Reader, pieces: Sequence[Any]) -> DataFrame:

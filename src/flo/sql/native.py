@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices
+from flo.columns.indices import Indices, with_all_buffers
 from flo.columns.layout import Layout
 from flo.columns.projection import Flattening
 from flo.columns.row_types import row_type_of
@@ -293,7 +293,8 @@ def _collected(frame: DataFrame) -> pa.Table:
     from pyspark.errors import PySparkException
 
     try:
-        return frame.toArrow()
+        rows = frame.toArrow()
+        return pa.Table.from_batches([with_all_buffers(each) for each in rows.to_batches()], rows.schema)
     except (PySparkException, Py4JJavaError) as error:
         of_row = row_error(str(error))
         if of_row is None:

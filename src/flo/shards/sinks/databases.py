@@ -217,9 +217,9 @@ class Database(Upserting):
                 missing = missing_changes(changes, Record.lock(cursor, _identity(changes), self.target).held)
             latest_missing = latest if missing is None else self._latest(missing, changes, rows, latest)
             unfit = find_unfit(rows, latest_missing, lambda part: self._try(rows, part))
-            if unfit is None or not unfit.rows:
+            if unfit is None or unfit.fitting.equals(latest_missing):
                 raise
-            if changes.unfit is None:
+            if unfit.rows and changes.unfit is None:  # of a row that is deleted, only the key must fit
                 raise self._unfit_error(rows, unfit) from error
             record = self._write(changes, rows, latest, unfit)
         if record.unfit and changes.unfit is not None:  # it may have them since an attempt that was not committed

@@ -32,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
+from flo.columns.indices import with_all_buffers
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
 from flo.core.nested import Nested
@@ -167,7 +168,7 @@ def combine_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        waiting.append(batch)
+        waiting.append(with_all_buffers(batch))
         rows += batch.num_rows
         if rows >= AT_ONCE:
             yield pa.Table.from_batches(waiting).combine_chunks()

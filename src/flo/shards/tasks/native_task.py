@@ -22,6 +22,7 @@ from flo.shards.tasks.context import Code, LoadedCode
 from flo.shards.tasks.input_task import combine_batches
 from flo.shards.tasks.sending import Sender
 from flo.shards.tasks.stage_task import consolidate
+from flo.tables.io.fitting import cast_columns
 from flo.tables.values import WEIGHT, Columns, Rows, layout_of
 
 
@@ -36,7 +37,7 @@ class UnpackTask:
             if blob.has_content:
                 table = blob.rows()
                 rows = table.select([*(name for name in table.column_names if name != WEIGHT), WEIGHT])
-                yield from rows.rename_columns(self.schema.names).cast(self.schema).to_batches()
+                yield from cast_columns(rows.rename_columns(self.schema.names), self.schema).to_batches()
 
 
 @dataclass(frozen=True)

@@ -173,27 +173,34 @@ def _convert(array: pa.Array, cell: Cell, text: bool) -> pa.Array:
     if text and pa.types.is_time(cell.arrow):
         moments = pc.binary_join_element_wise("1970-01-01T", array.cast(pa.string()), "")
         return moments.cast(pa.timestamp("us")).cast(cell.arrow)
-    return _cast(array, cell.arrow)
+    return cast_parts(array, cell.arrow)
 
 
-def _cast(array: pa.Array, want: pa.DataType) -> pa.Array:
-    """The array as another type. Structs and lists are cast part by part."""
+def cast_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with the types of a schema with the same columns."""
+    columns = [cast_parts(one_chunk(column), kind) for column, kind in zip(table.columns, schema.types, strict=True)]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def cast_parts(array: pa.Array, want: pa.DataType) -> pa.Array:
+    """The array as another type. Structs and lists are cast part by part: Arrow casts no struct that is null if a part
+    of it must not be."""
     if array.type.equals(want):
         return array
     if pa.types.is_dictionary(array.type):
-        return _cast(array.dictionary_decode(), want)
+        return cast_parts(array.dictionary_decode(), want)
     if pa.types.is_struct(want) and pa.types.is_struct(array.type):
         nulls = array.is_null()
         parts = []
         for field in want:
-            part = _cast(pc.struct_field(array, field.name), field.type)
+            part = cast_parts(pc.struct_field(array, field.name), field.type)
             if not field.nullable and pc.any(pc.and_(part.is_null(), pc.invert(nulls))).as_py():
                 raise pa.ArrowInvalid(f"`{field.name}` is null")
             parts.append(part)
         return pa.StructArray.from_arrays(parts, fields=list(want), mask=nulls)
     if pa.types.is_list(want) and _is_list(array.type):
         whole = array.cast(pa.list_(array.type.value_type)).take(pa.array(np.arange(len(array))))  # without an offset
-        items = _cast(whole.values, want.value_type)
+        items = cast_parts(whole.values, want.value_type)
         if items.null_count and not want.value_field.nullable:
             raise pa.ArrowInvalid("an item is null")
         return pa.ListArray.from_arrays(whole.offsets, items, type=want, mask=whole.is_null())
