@@ -99,8 +99,9 @@ def build_fixpoint(
     returned = body(*own, *map(inside.enter, given))
     outputs = [inside.enter(each) for each in returned_streams(returned, inside, "fixpoint", origin, may_be_none=False)]
     if len(outputs) != len(own):
+        expected = f"{len(own)} streams, one for each relation" if len(own) > 1 else "1 stream"
         raise TypeMismatch(
-            f"the body of `fixpoint` must return {len(own)} streams, one for each relation; got {len(outputs)}",
+            f"the body of `fixpoint` must return {expected}; got {len(outputs)}",
             facts=(("relations", ", ".join(relations)),),
             where=origin,
         )

@@ -34,7 +34,7 @@ from flo.tables.operators.weights import NOTHING
 from flo.tables.state.trace import Trace, net_changes
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, schema_of
-from flo.values.operators.fixpoint import SHOWN, Fixpoint, no_fixpoint
+from flo.values.operators.fixpoint import SHOWN, Fixpoint
 
 
 class Body(NamedTuple):
@@ -145,7 +145,7 @@ class Rounds:
             some = change.slice(0, SHOWN)
             rows = layout_of(self.like.relations[place]).to_elements(some)
             shown = list(zip(rows, some[WEIGHT].to_pylist(), strict=True))
-            raise no_fixpoint(self.like.most_rounds, shown, change.num_rows - len(shown))
+            raise self.like.no_fixpoint(shown, change.num_rows - len(shown))
 
 
 def _joined(tables: list[pa.Table] | None) -> pa.Table | None:

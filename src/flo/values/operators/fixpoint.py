@@ -39,6 +39,8 @@ MOST_ROUNDS = 10_000
 """How many rounds a fixpoint may take unless the program says otherwise."""
 SHOWN = 3
 """How many rows an error shows."""
+COMPLETE_FIRST = ("two fixpoints", "where a relation is complete before rows are excluded by it")
+"""What to do if rows come and go."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,12 @@ class Fixpoint(Operator):
     @property
     def described(self) -> str:
         """The number of rounds that it may take, and what they do, for `explain`."""
-        adds = not any(each.operator.retracts for each in nodes(self.graph) if not isinstance(each.operator, Wire))
-        return f"at most {self.most_rounds:,} rounds, {'each adds rows' if adds else 'rows come and go'}"
+        return f"at most {self.most_rounds:,} rounds, {'each adds rows' if self.adds else 'rows come and go'}"
+
+    @property
+    def adds(self) -> bool:
+        """Whether the body returns no fewer rows if the relations have more."""
+        return not any(each.operator.retracts for each in nodes(self.graph) if not isinstance(each.operator, Wire))
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
@@ -168,7 +174,21 @@ class Fixpoint(Operator):
             if number & (number - 1) == 0:
                 noted, noted_digest, noted_round = tuple(map(copy_rows, results)), digest, number
             graph = setinput(graph, concat_all(inputs(graph), (*changes, *(None for _ in contents))))
-        raise no_fixpoint(self.most_rounds, [row[1:] for row in rows[:SHOWN]], len(rows) - SHOWN)
+        raise self.no_fixpoint([row[1:] for row in rows[:SHOWN]], len(rows) - SHOWN)
+
+    def no_fixpoint(self, changes: list[Any], rest: int) -> FixpointError:
+        """Return the error for rows that still change after the last round: some, and how many more there are."""
+        most = self.most_rounds
+        some = ((f"{weight:+}", brief(row)) for row, weight in changes)
+        return FixpointError(
+            f"`fixpoint` has not ended after {most:,} rounds: rows still change in round {most + 1:,}",
+            facts=(*some, *([("…", f"{rest:,} more")] if rest > 0 else [])),
+            instead=(
+                (".filter(…)", "in the body, a bound for what grows in every round"),
+                *([] if self.adds else [COMPLETE_FIRST]),
+                (f"most_rounds={10 * most:_}", "more rounds, if it does end"),
+            ),
+        )
 
     def _starts(self) -> bool:
         """Return whether the body has rows without any input, which were not emitted."""
@@ -205,20 +225,7 @@ def goes_in_circles(first: int, again: int, changes: list[Any]) -> FixpointError
     return FixpointError(
         f"`fixpoint` does not end: round {again:,} has the same rows as round {first:,}, and others came in between",
         facts=tuple((f"{weight:+}", brief(row)) for row, weight in changes[:SHOWN]),
-        instead=(("two fixpoints", "where a relation is complete before rows are excluded by it"),),
-    )
-
-
-def no_fixpoint(most_rounds: int, changes: list[Any], rest: int) -> FixpointError:
-    """Return the error for rows that still change after the last round: some of them, and how many more there are."""
-    some = ((f"{weight:+}", brief(row)) for row, weight in changes)
-    return FixpointError(
-        f"`fixpoint` has not ended after {most_rounds:,} rounds: rows still change in round {most_rounds + 1:,}",
-        facts=(*some, *([("…", f"{rest:,} more")] if rest > 0 else [])),
-        instead=(
-            (".filter(…)", "in the body, a bound for what grows in every round"),
-            (f"most_rounds={10 * most_rounds:_}", "more rounds, if it does end"),
-        ),
+        instead=(COMPLETE_FIRST,),
     )
 
 
