@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 import flo
 from flo.columns.layout import Layout
 from flo.spark import registered_schemas, rows_of_kafka
-from flo.spark.protobuf_messages import Misfit, ProtobufMessages, expect_fields, message_class, place_of
+from flo.spark.protobuf_messages import ProtobufMessages, UnfitMessage, expect_fields, message_class, place_of
 from tests.spark.registry import registry
 
 descriptor_pb2 = pytest.importorskip("google.protobuf.descriptor_pb2")
@@ -181,13 +181,13 @@ def test_messages_that_do_not_fit() -> None:
         (made(at={"nanos": 1}).SerializeToString(), "`at` must be a time with at most six decimals"),
         (made(at={"seconds": 1 << 50}).SerializeToString(), "`at` must be a time from year 1 to 9999"),
     ):
-        with pytest.raises(Misfit, match=reason):
+        with pytest.raises(UnfitMessage, match=reason):
             decoder().decode(value)
     sale = row_of(shop=str)
-    with pytest.raises(Misfit, match="the required field `shop` is missing"):
+    with pytest.raises(UnfitMessage, match="the required field `shop` is missing"):
         decoder(sale, "old.Sale").decode(b"")
     strict = row_of(item=row_of(size=int, note=str) | None)
-    with pytest.raises(Misfit, match=r"`item\.note` is null"):
+    with pytest.raises(UnfitMessage, match=r"`item\.note` is null"):
         decoder(strict).decode(whole)
 
 
@@ -210,7 +210,7 @@ def test_the_prefix_of_a_schema_registry() -> None:
         (head + b"\x04\x02\x00" + body, r"its place in the file is \[1, 0\]"),
         (head + b"\x01" + body, r"its place in the file is \[\]"),
     ):
-        with pytest.raises(Misfit, match=reason):
+        with pytest.raises(UnfitMessage, match=reason):
             decode(value)
     assert place_of(message_class(FILES, "shop.Order.Item").DESCRIPTOR) == [1, 0]
     first = decoder(row_of(shop=int), "shop.Other", frozenset({7})).decode

@@ -13,7 +13,7 @@ import pytest
 import flo
 from flo.core.stream_type import StreamType
 from flo.shards.checkpoint.change_folders import ChangeLog
-from flo.shards.checkpoint.commits import Given
+from flo.shards.checkpoint.commits import LastGiven
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.sinks.keyed_output import KeyedOutput
 from flo.shards.sinks.output_changes import OutputChanges, schema_of
@@ -35,37 +35,43 @@ ROWS = KeyedOutput.of(OUTPUT, ("shop",), None)
 
 FITS: list[tuple[Held | None, tuple[int, str] | None, int, set[str]]] = [
     (None, None, 5, set()),  # no changes so far
-    (Held(None), Given(5, "x"), 5, set()),  # it does not know
-    (Held(5, "x"), Given(5, "x"), 5, set()),
-    (Held(3, "x"), Given(3, "x"), 5, set()),  # no changes since
-    (Held(6, "y"), Given(5, "x"), 5, {"y"}),  # the next version is half taken
-    (Held(5, "y"), Given(5, "x"), 5, {"x", "y"}),  # so is the newest, which runs again
+    (Held(None), LastGiven(5, "x"), 5, set()),  # it does not know
+    (Held(5, "x"), LastGiven(5, "x"), 5, set()),
+    (Held(3, "x"), LastGiven(3, "x"), 5, set()),  # no changes since
+    (Held(6, "y"), LastGiven(5, "x"), 5, {"y"}),  # the next version is half taken
+    (Held(5, "y"), LastGiven(5, "x"), 5, {"x", "y"}),  # so is the newest, which runs again
     (Held(0, "x"), None, -1, {"x"}),
 ]
-MISFITS: list[tuple[Held | None, Given | None, int, set[str], str]] = [
-    (None, Given(3, "x"), 5, set(), "holds nothing, but the checkpoint has given it changes up to version 3"),
+MISFITS: list[tuple[Held | None, LastGiven | None, int, set[str], str]] = [
+    (None, LastGiven(3, "x"), 5, set(), "holds nothing, but the checkpoint has given it changes up to version 3"),
     (
         Held(8, "z"),
-        Given(5, "x"),
+        LastGiven(5, "x"),
         5,
         {"y"},
         "is ahead of the checkpoint: it holds version 8, the checkpoint has",
     ),
-    (Held(6, "z"), Given(5, "x"), 5, {"y"}, "is ahead of the checkpoint: it holds version 6"),
-    (Held(6), Given(5, ""), 5, set(), "is ahead of the checkpoint: it holds version 6"),
+    (Held(6, "z"), LastGiven(5, "x"), 5, {"y"}, "is ahead of the checkpoint: it holds version 6"),
+    (Held(6), LastGiven(5, ""), 5, set(), "is ahead of the checkpoint: it holds version 6"),
     (Held(2, "x"), None, -1, set(), "it holds version 2, the checkpoint has no version"),
-    (Held(3, "x"), Given(5, "x"), 5, set(), "is behind the checkpoint: it holds version 3, and was given version 5"),
-    (Held(3), Given(5, ""), 5, set(), "is behind the checkpoint"),
-    (Held(4), Given(5, ""), 5, set(), "is behind the checkpoint"),
-    (Held(5, "y"), Given(5, "x"), 5, set(), "holds version 5 with other rows"),
-    (Held(4, "y"), Given(3, "x"), 5, set(), "holds version 4 with other rows"),
+    (
+        Held(3, "x"),
+        LastGiven(5, "x"),
+        5,
+        set(),
+        "is behind the checkpoint: it holds version 3, and was given version 5",
+    ),
+    (Held(3), LastGiven(5, ""), 5, set(), "is behind the checkpoint"),
+    (Held(4), LastGiven(5, ""), 5, set(), "is behind the checkpoint"),
+    (Held(5, "y"), LastGiven(5, "x"), 5, set(), "holds version 5 with other rows"),
+    (Held(4, "y"), LastGiven(3, "x"), 5, set(), "holds version 4 with other rows"),
 ]
 
 
 def test_what_fits() -> None:
     for each in FITS:
         expect_version("sums", Sink(), *each)
-    expect_version("sums", Sink(), Held(4), Given(5, ""), 5, (), runs_again=True)  # a folder, before its commit
+    expect_version("sums", Sink(), Held(4), LastGiven(5, ""), 5, (), runs_again=True)  # a folder, before its commit
     expect_empty("sums", Sink(), Held(4), (4,))
 
 

@@ -17,7 +17,7 @@ from flo.shards.tasks.context import Code
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, stand_in
 from flo.sql.java import items_of
-from flo.sql.nodes import Node, SqlError, evaluate
+from flo.sql.nodes import Expr, SqlError, evaluate
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import planning_session
 from tests.sql.extremes import TYPES
@@ -37,7 +37,7 @@ class Planned:
     """An expression that was planned: as a node, and as Catalyst has it."""
 
     sql: str
-    node: Node
+    node: Expr
     native: Any
     failing: dict[int, str] = field(default_factory=dict)
     """Rows that fail on Arrow, with the condition."""

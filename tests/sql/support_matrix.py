@@ -41,7 +41,7 @@ ones. DuckDB's dialect is translated with sqlglot where Spark does not read it.
 PARTS = {
     plan.Join: "join",
     plan.Aggregate: "aggregate",
-    plan.Window: "window",
+    plan.WindowFunctions: "window",
     plan.Union: "union",
     plan.Expand: "expand",
     plan.Generate: "generate",

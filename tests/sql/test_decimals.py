@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from flo.sql.functions import decimals
-from flo.sql.nodes import Node
+from flo.sql.nodes import Expr
 
 KINDS = [
     ((38, 2, 20), (20, 0, 8), (38, 6)),
@@ -37,8 +37,8 @@ def numbers(digits: int, count: int, seed: int) -> list[int]:
     return found
 
 
-def node(name: str, kind: tuple[int, int]) -> Node:
-    return Node(name, pa.decimal128(*kind), True, (), (("mode", "LEGACY"),))
+def node(name: str, kind: tuple[int, int]) -> Expr:
+    return Expr(name, pa.decimal128(*kind), True, (), (("mode", "LEGACY"),))
 
 
 @pytest.mark.parametrize(("above", "below", "result"), KINDS)

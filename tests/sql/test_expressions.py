@@ -16,7 +16,7 @@ import pytest
 from flo.sql.catalyst import UnsupportedQueryError, unicode_of
 from flo.sql.compiler import expect_computable
 from flo.sql.functions.texts import lower, upper
-from flo.sql.nodes import Node, column, evaluate, literal
+from flo.sql.nodes import Expr, column, evaluate, literal
 from flo.sql.registry import MODES, functions, is_computed
 from tests.sql import expressions_page
 from tests.sql.expression_cases import Case, all_cases
@@ -161,7 +161,7 @@ def test_a_part_of_a_text(position: int | None, length: int | None, found: str |
     from flo.columns.evaluation import InputRows
 
     numbers = [literal(each, pa.int32()) for each in (position, length)]
-    node = Node("Substring", pa.string(), True, (column("x", pa.string(), True), *numbers))
+    node = Expr("Substring", pa.string(), True, (column("x", pa.string(), True), *numbers))
     assert evaluate(node, InputRows.of(pa.table({"x": ["abcd"]}))).to_pylist() == [found]
 
 
@@ -184,11 +184,11 @@ def test_the_values_are_extreme():
 
 def test_what_is_not_listed_is_rejected():
     texts = column("a", pa.string(), True), column("b", pa.string(), True)
-    cast = Node("Cast", pa.string(), True, (column("x", pa.float64(), True),), (("mode", "ANSI"),))
-    for node in (Node("RLike", pa.bool_(), True, texts), cast, Node("Add", pa.string(), True, texts)):
+    cast = Expr("Cast", pa.string(), True, (column("x", pa.float64(), True),), (("mode", "ANSI"),))
+    for node in (Expr("RLike", pa.bool_(), True, texts), cast, Expr("Add", pa.string(), True, texts)):
         assert not is_computed(node)
         with pytest.raises(UnsupportedQueryError, match=node.name) as caught:
-            expect_computable(Node("IsNull", pa.bool_(), False, (node,)))
+            expect_computable(Expr("IsNull", pa.bool_(), False, (node,)))
         assert node.described in str(caught.value)
 
 
@@ -196,8 +196,8 @@ def test_a_row_with_a_null_does_not_reach_the_next_operand():
     from flo.columns.evaluation import InputRows
 
     one, zero = column("a", pa.int64(), True), column("b", pa.int64(), True)
-    rest = Node("Remainder", pa.int64(), True, (literal(1, pa.int64()), zero), (("mode", "ANSI"),))
-    node = Node("Add", pa.int64(), True, (one, rest), (("mode", "ANSI"),))
+    rest = Expr("Remainder", pa.int64(), True, (literal(1, pa.int64()), zero), (("mode", "ANSI"),))
+    node = Expr("Add", pa.int64(), True, (one, rest), (("mode", "ANSI"),))
     rows = InputRows.of(pa.table({"a": pa.array([None, 5], pa.int64()), "b": pa.array([0, 1], pa.int64())}))
     assert evaluate(node, rows).to_pylist() == [None, 5]
 
@@ -205,7 +205,7 @@ def test_a_row_with_a_null_does_not_reach_the_next_operand():
 def test_floats_of_keys_have_one_zero_and_one_nan():
     from flo.columns.evaluation import InputRows
 
-    node = Node("NormalizeNaNAndZero", pa.float64(), True, (column("x", pa.float64(), True),))
+    node = Expr("NormalizeNaNAndZero", pa.float64(), True, (column("x", pa.float64(), True),))
     rows = InputRows.of(pa.table({"x": pa.array([-0.0, 0.0, -float("nan"), -1.5, None], pa.float64())}))
     found = evaluate(node, rows)
     assert [struct.pack("<d", each) for each in found.to_pylist()[:3]] == [

@@ -13,7 +13,7 @@ import pytest
 
 import flo
 from flo.tables.operators.fixpoint import FixpointTables, Rounds
-from flo.tables.operators.rounds import GroupRounds, JoinRounds, Linear, WeighRounds
+from flo.tables.operators.rounds import GroupRounds, JoinRounds, LinearInRounds, WeighRounds
 from tests.quick import times
 from tests.recursion.graphs import Graph
 from tests.recursion.programs import PROGRAMS, Arc, Node, build
@@ -60,9 +60,9 @@ def test_how_the_operators_of_a_body_run() -> None:
         name: {type(each) for vertex in build(name).on(flo.here)._dag.vertices for each in rounds_in(vertex.operator)}
         for name in PROGRAMS
     }
-    assert kinds["closure"] == kinds["parity"] == {JoinRounds, Linear, WeighRounds}
-    assert kinds["game"] == {GroupRounds, Linear, WeighRounds}
-    assert kinds["shortest"] == {GroupRounds, JoinRounds, Linear}
+    assert kinds["closure"] == kinds["parity"] == {JoinRounds, LinearInRounds, WeighRounds}
+    assert kinds["game"] == {GroupRounds, LinearInRounds, WeighRounds}
+    assert kinds["shortest"] == {GroupRounds, JoinRounds, LinearInRounds}
 
 
 def rounds_in(operator: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ import pytest
 
 from flo.tables.state import limbs, products
 from flo.tables.state.limbs import Limbs, limbs_in
-from flo.tables.state.products import Addends, Product, sum_numbers
+from flo.tables.state.products import Addends, ColumnProduct, sum_numbers
 from flo.values.exact import root_of, to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]
@@ -62,7 +62,7 @@ def test_sums_of_products_are_exact(one: str, other: str, heaviest: int) -> None
     for offset in (0, 7):  # columns that begin within their buffers
         rest = order[order < count - offset]
         x, y = (Addends(array.slice(offset).take(pa.array(rest))) for array in (left, right))
-        found = sum_numbers(Product(x, x if left is right else y), np.array(weights[offset:])[rest], firsts)
+        found = sum_numbers(ColumnProduct(x, x if left is right else y), np.array(weights[offset:])[rest], firsts)
         sums = found.fractions()
         for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(rest)])):
             rows = [offset + int(at) for at in rest[start:end]]

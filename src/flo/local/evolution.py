@@ -47,7 +47,7 @@ from flo.shards.checkpoint.program_changes import (
 from flo.shards.checkpoint.spark_logs import BATCH, ENDED, PUSHED, ResumedBatches
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.change_planning import ended_inputs, ids_with_functions, plan_change, plan_fill
-from flo.shards.evolution.comparison import Comparison, Holder
+from flo.shards.evolution.comparison import Holder, ProgramComparison
 from flo.shards.evolution.cutting import cut_states
 from flo.shards.evolution.filling import FillProgram
 from flo.shards.evolution.plan_text import ChangePlan
@@ -70,7 +70,7 @@ class Evolution:
     program: ShardedProgram
     batches: MicroBatches
     ours: Description
-    compared: Comparison
+    compared: ProgramComparison
     fill: FillProgram
     version: int
     """The newest version of the checkpoint."""
@@ -323,7 +323,7 @@ def find_evolution(
 
 
 def _plan(
-    compared: Comparison,
+    compared: ProgramComparison,
     fill: FillProgram,
     batches: MicroBatches,
     version: int,

@@ -51,7 +51,7 @@ class Drawn:
     lines: tuple[str, ...]
     small: int = 0
     """How many of the last lines are small."""
-    body: Body | None = None
+    body: BodyLayout | None = None
     number: int | None = None
     """Of a verb: which one it is, if it can be expanded."""
     mark: str = ""
@@ -66,7 +66,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class BoxPart:
     """What a box is made of: a verb, or one operator."""
 
     text: str
@@ -78,14 +78,14 @@ class Part:
 
 
 @dataclass(eq=False)
-class Body:
+class BodyLayout:
     """The boxes and links of a scope, laid out. `backs` lead from a write to the read of the next round."""
 
     drawn: list[Drawn] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     backs: list[tuple[Box, Box, str]] = field(default_factory=list)
     layout: Diagram = field(default_factory=lambda: Diagram(0, 0, ()))
-    parts: list[tuple[Part, Box]] = field(default_factory=list)
+    parts: list[tuple[BoxPart, Box]] = field(default_factory=list)
     """What the boxes of verbs or operators are made of."""
 
     @property
@@ -137,7 +137,7 @@ def draw_flow(flow: Flow, marked: bool = False) -> ProgramPicture:
     return ProgramPicture(_picture(body, f"flow {flow.name}"), flow.name, tuple(expanded))
 
 
-def _picture(body: Body, title: str) -> str:
+def _picture(body: BodyLayout, title: str) -> str:
     width, height = body.width + 2 * PAD, body.height + 2 * PAD
     ground = tag("rect", class_="ground", width=width, height=height)
     style = tag("style", palette(".flo-picture") + STYLE)
@@ -160,9 +160,9 @@ def _lay_out_scope(
     expanded: list[tuple[VerbCall, Drawn]],
     relations: int = 0,
     marked: bool = False,
-) -> Body:
+) -> BodyLayout:
     """Lay out the verbs of a program or of a body. So many of its first inputs are what it gave in the round before."""
-    body, boxes = Body(), dict[AnyBase, Box]()
+    body, boxes = BodyLayout(), dict[AnyBase, Box]()
     read = {stream for vertex in scope.vertices for stream in vertex.inputs} | set(outputs.values())
     live = set(live_vertices(scope.vertices, outputs.values()))
     read_again: list[Box] = []
@@ -173,7 +173,7 @@ def _lay_out_scope(
         _add_stream(body, boxes, pill.box, 0, stream)
         read_again.append(pill.box)
     for number, call in enumerate(verb_calls(scope.vertices)):
-        part = Part(call.text, call.origin, call.vertices, call.inputs, call.outputs, call.body)
+        part = BoxPart(call.text, call.origin, call.vertices, call.inputs, call.outputs, call.body)
         is_live = not live.isdisjoint(call.vertices)
         drawn = _add_part(body, boxes, part, {*read, *(() if is_live else call.outputs)}, expanded)
         drawn.kind += "" if is_live else " idle"
@@ -188,15 +188,15 @@ def _lay_out_scope(
     return _laid_out(body)
 
 
-def _lay_out_operators(call: VerbCall) -> Body:
+def _lay_out_operators(call: VerbCall) -> BodyLayout:
     """Lay out the operators of one verb: between the streams that it reads, and its results."""
-    body, boxes, names = Body(), dict[AnyBase, Box](), dict[AnyBase, str]()
+    body, boxes, names = BodyLayout(), dict[AnyBase, Box](), dict[AnyBase, str]()
     name_streams(call.vertices[0].outputs[0].scope, [call], names) if call.vertices[0].outputs else None
     for stream in call.inputs:
         pill = _add(body, "input", names.get(stream, stream.name), None, 0, 1)
         _add_stream(body, boxes, pill.box, 0, stream)
     for vertex in call.vertices:
-        part = Part(_operator_text(vertex), None, [vertex], [*vertex.inputs], [*vertex.outputs], vertex.body)
+        part = BoxPart(_operator_text(vertex), None, [vertex], [*vertex.inputs], [*vertex.outputs], vertex.body)
         _add_part(body, boxes, part, set(vertex.outputs), [])
     _add_outputs(body, boxes, {names.get(stream, stream.name): stream for stream in call.outputs}, "")
     return _laid_out(body)
@@ -208,7 +208,7 @@ def _operator_text(vertex: Vertex) -> str:
     return described.partition("(")[0] if vertex.body is not None else described
 
 
-def _laid_out(body: Body) -> Body:
+def _laid_out(body: BodyLayout) -> BodyLayout:
     body.backs += _defers(body)
     body.layout = lay_out([part.box for part in body.drawn], body.links)
     return body
@@ -222,14 +222,14 @@ def _name_lines(name: str) -> list[str]:
     )
 
 
-def _add(body: Body, kind: str, name: str, origin: Origin | None, ins: int, outs: int) -> Drawn:
+def _add(body: BodyLayout, kind: str, name: str, origin: Origin | None, ins: int, outs: int) -> Drawn:
     where = [shorten(str(origin), WIDEST)] if origin else []
     whole = f"{name}\n{origin}\n{origin.text}" if origin else name
     return _add_box(body, kind, whole, _name_lines(name), where, ins, outs)
 
 
 def _add_box(
-    body: Body, kind: str, whole: str, lines: list[str], small: list[str], ins: int = 1, outs: int = 1
+    body: BodyLayout, kind: str, whole: str, lines: list[str], small: list[str], ins: int = 1, outs: int = 1
 ) -> Drawn:
     widths = [*(text_width(line, SIZE) for line in lines), *(text_width(line, SMALL) for line in small)]
     drawn = Drawn(Box(max(widths) + 24, 0.0, ins, outs), kind, whole, (*lines, *small), len(small))
@@ -246,7 +246,7 @@ def _mark(drawn: Drawn, name: str) -> None:
     drawn.box.height += LINE
 
 
-def _add_stream(body: Body, boxes: dict[AnyBase, Box], source: Box, port: int, stream: AnyBase) -> None:
+def _add_stream(body: BodyLayout, boxes: dict[AnyBase, Box], source: Box, port: int, stream: AnyBase) -> None:
     """Add the small box with a stream's collection and columns, below its source."""
     of = stream.known_type.collection
     row = _row_of(of)
@@ -288,7 +288,11 @@ def _column_lines(columns: list[str]) -> list[str]:
 
 
 def _add_part(
-    body: Body, boxes: dict[AnyBase, Box], part: Part, read: set[AnyBase], expanded: list[tuple[VerbCall, Drawn]]
+    body: BodyLayout,
+    boxes: dict[AnyBase, Box],
+    part: BoxPart,
+    read: set[AnyBase],
+    expanded: list[tuple[VerbCall, Drawn]],
 ) -> Drawn:
     """Add the box of a verb or an operator, and those of the streams that something reads."""
     defers = any(isinstance(vertex.operator, (ReadDefer, WriteDefer)) for vertex in part.vertices)
@@ -311,7 +315,7 @@ def _add_part(
 
 
 def _add_outputs(
-    body: Body,
+    body: BodyLayout,
     boxes: dict[AnyBase, Box],
     outputs: Mapping[str, AnyStream],
     kind: str = "output ",
@@ -332,7 +336,7 @@ def _results(scope: Scope) -> dict[str, AnyStream]:
     return {f"{place + 1}" if count > 1 else "": stream for place, stream in enumerate(scope.outputs)}
 
 
-def _defers(body: Body) -> Iterator[tuple[Box, Box, str]]:
+def _defers(body: BodyLayout) -> Iterator[tuple[Box, Box, str]]:
     """Yield, for every read, the write of its key."""
     placed = [(vertex.operator, box) for part, box in body.parts for vertex in part.vertices]
     written = {operator.key: box for operator, box in placed if isinstance(operator, WriteDefer)}
@@ -341,7 +345,7 @@ def _defers(body: Body) -> Iterator[tuple[Box, Box, str]]:
             yield written[operator.key], box, operator.key
 
 
-def _draw_body(body: Body, x: float, y: float) -> Iterator[str]:
+def _draw_body(body: BodyLayout, x: float, y: float) -> Iterator[str]:
     """Yield the links and then the boxes of a body whose upper left corner is at this place."""
     y += BELOW * bool(body.backs)
     for link in body.links:

@@ -14,7 +14,7 @@ from flo.api.verb_calls import verb_calls
 from flo.pictures.program import draw_flow
 from flo.program.dag import live_vertices
 
-Work = tuple[tuple[int, ...], tuple[int, ...], float]
+OperatorWork = tuple[tuple[int, ...], tuple[int, ...], float]
 """What an operator did: the rows of each of its inputs, those of each of its outputs, and its seconds."""
 
 
@@ -55,7 +55,7 @@ class RunGraph:
             )
         self._owners = {name: number for number, verb in enumerate(self.verbs) for name in verb.ids}
 
-    def figures(self, work: Mapping[str, Work]) -> list[tuple[int | None, int | None, float | None]]:
+    def figures(self, work: Mapping[str, OperatorWork]) -> list[tuple[int | None, int | None, float | None]]:
         """For each verb its rows in, its rows out and its seconds; None if they are not known, as of operators that
         Catalyst runs."""
         seconds: dict[int, float] = {}

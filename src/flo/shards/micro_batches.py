@@ -26,11 +26,11 @@ import numpy as np
 import pyarrow as pa
 
 from flo.core.collection import Value
-from flo.shards.checkpoint.commits import PROGRAM, Commits, Given, commit_version, read_state_versions
+from flo.shards.checkpoint.commits import PROGRAM, Commits, LastGiven, commit_version, read_state_versions
 from flo.shards.checkpoint.leftovers import remove_leftovers
 from flo.shards.checkpoint.moments import forget_moment, record_moment
 from flo.shards.checkpoint.program_changes import read_shards
-from flo.shards.checkpoint.retention import Kept, Retention
+from flo.shards.checkpoint.retention import KeptVersions, Retention
 from flo.shards.plan.stages import POSITION, Delivery, Plan, Stage
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
@@ -105,7 +105,7 @@ class MicroBatches:
         """The id of the checkpoint; empty for a batch job, which keeps none."""
         self.retention = retention or Retention()
         commits = Commits.read(folder) if folder else Commits(frozenset(), {})
-        self._kept = Kept.of(commits, min(commits.own, default=0))
+        self._kept = KeptVersions.of(commits, min(commits.own, default=0))
         """The versions that readers may read."""
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
@@ -247,7 +247,7 @@ class MicroBatches:
         self,
         outcome: Outcome,
         epoch: int = 0,
-        given: Mapping[str, Given] | None = None,
+        given: Mapping[str, LastGiven] | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> None:
         """Commits a micro-batch: from now on readers see its version. `more` is what an engine notes with it."""

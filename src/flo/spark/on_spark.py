@@ -31,7 +31,7 @@ from flo.program.retractions import Cause
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import Description, describe_program
 from flo.shards.checkpoint.retention import Retention
-from flo.shards.plan.explain import Block, explain_plan, plan_blocks
+from flo.shards.plan.explain import PlanSection, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
 from flo.shards.plan.stages import Entry
 from flo.shards.program import (
@@ -328,7 +328,7 @@ class OnSpark(HasMethods):
         native = {id(operator) for each in self._natives for operator in each.operators}
         return native | {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
 
-    def _blocks(self, shards: int) -> list[Block]:
+    def _blocks(self, shards: int) -> list[PlanSection]:
         names = list(self._inputs), list(self._output_types)
         written = any(each.written for each in self._natives)
         return plan_blocks(self._plan, *names, shards, self._native_operators, written)

@@ -37,7 +37,7 @@ ID, NEGATIVE = 5, 1 << 63
 """How many bytes an id has with the byte before it; and the first integer that has more than 64 bits with its sign."""
 
 
-class Misfit(Exception):
+class UnfitMessage(Exception):
     """A message has no row."""
 
 
@@ -59,7 +59,7 @@ class ProtobufMessages:
             row, problem = None, None
             try:
                 row = None if value is None else self.decode(value)
-            except Misfit as misfit:
+            except UnfitMessage as misfit:
                 problem = str(misfit)
             rows.append(row)
             problems.append(problem)
@@ -75,27 +75,27 @@ class ProtobufMessages:
         try:
             message = kind.FromString(body)
         except DecodeError:
-            raise Misfit(f"the bytes are not a message {self.name}") from None
+            raise UnfitMessage(f"the bytes are not a message {self.name}") from None
         missing = message.FindInitializationErrors()
         if missing:
-            raise Misfit(f"the required field `{missing[0]}` is missing")
+            raise UnfitMessage(f"the required field `{missing[0]}` is missing")
         return _row(message, self.row, "")
 
     def _without_prefix(self, value: bytes, place: list[int]) -> bytes:
         assert self.ids is not None
         if len(value) <= ID or value[0]:
-            raise Misfit("the message does not begin with the id of a schema: a byte 0 and four bytes")
+            raise UnfitMessage("the message does not begin with the id of a schema: a byte 0 and four bytes")
         number = int.from_bytes(value[1:ID], "big")
         if number not in self.ids:
             given = ", ".join(map(str, sorted(self.ids)))
-            raise Misfit(f"its schema has the id {number}; `schema_ids` has {given}")
+            raise UnfitMessage(f"its schema has the id {number}; `schema_ids` has {given}")
         count, at = _varint(value, ID)
         indexes = [0] if count == 0 else []
         for _ in range(min(count, len(value))):
             index, at = _varint(value, at)
             indexes.append(index)
         if indexes != place:
-            raise Misfit(f"it is another message: its place in the file is {indexes}; {self.name} has {place}")
+            raise UnfitMessage(f"it is another message: its place in the file is {indexes}; {self.name} has {place}")
         return value[at:]
 
 
@@ -250,22 +250,22 @@ def _value(value: Any, field: Any, kind: pa.DataType, name: str) -> Any:
         inner_row = _row(value, kind, f"{name}.")
         null = next((each.name for each in kind if not each.nullable and inner_row[each.name] is None), None)
         if null is not None:
-            raise Misfit(f"`{name}.{null}` is null")
+            raise UnfitMessage(f"`{name}.{null}` is null")
         return inner_row
     if pa.types.is_timestamp(kind):
         if value.nanos % 1000:
-            raise Misfit(f"`{name}` must be a time with at most six decimals; got {value.nanos} nanoseconds")
+            raise UnfitMessage(f"`{name}` must be a time with at most six decimals; got {value.nanos} nanoseconds")
         try:
             return EPOCH + timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
         except OverflowError:
-            raise Misfit(f"`{name}` must be a time from year 1 to 9999; got {value.seconds} seconds") from None
+            raise UnfitMessage(f"`{name}` must be a time from year 1 to 9999; got {value.seconds} seconds") from None
     if field.enum_type is not None:
         known = field.enum_type.values_by_number.get(value)
         if known is None:
-            raise Misfit(f"`{name}` must be a value of {field.enum_type.full_name}; got {value}")
+            raise UnfitMessage(f"`{name}` must be a value of {field.enum_type.full_name}; got {value}")
         return known.name
     if pa.types.is_int64(kind) and value >= NEGATIVE:
-        raise Misfit(f"`{name}` must be an integer of 64 bits; got {value}")
+        raise UnfitMessage(f"`{name}` must be an integer of 64 bits; got {value}")
     return value
 
 
@@ -274,7 +274,7 @@ def _varint(value: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
     while True:
         if at >= len(value) or shift > 63:
-            raise Misfit("the message does not have its place in the file after the id of its schema")
+            raise UnfitMessage("the message does not have its place in the file after the id of its schema")
         byte = value[at]
         number |= (byte & 127) << shift
         at, shift = at + 1, shift + 7

@@ -29,7 +29,7 @@ from flo.sql.catalyst import UnsupportedQueryError, expect_columns, leaves_of, n
 from flo.sql.compiler import Compiler
 from flo.sql.java import items_of
 from flo.sql.mutual_recursion import Cycle, located, order_views, read_names
-from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, SegmentStep, describe_steps, shown_steps
+from flo.sql.native import Catalyst, Chain, FilterStep, Generated, Projected, SegmentStep, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
@@ -230,8 +230,8 @@ def _relations(relation: Relation) -> Iterator[Relation]:
         yield from _relations(below)
 
 
-def _scans(relation: Relation) -> list[plan.Scan]:
-    return [each for each in _relations(relation) if isinstance(each, plan.Scan)]
+def _scans(relation: Relation) -> list[plan.TableScan]:
+    return [each for each in _relations(relation) if isinstance(each, plan.TableScan)]
 
 
 def _segments(relation: Relation) -> list[Relation]:
@@ -247,11 +247,11 @@ def steps_of(segment: Relation) -> tuple[SegmentStep, ...]:
         case plan.Project():
             return (*steps_of(segment.below), Projected(tuple((e.column.column, e.given) for e in segment.given)))
         case plan.Filter():
-            return (*steps_of(segment.below), Kept(segment.condition))
+            return (*steps_of(segment.below), FilterStep(segment.condition))
         case plan.Generate():
             items = Generated(segment.generator, segment.outer, segment.items)
             return (*steps_of(segment.below), items, Projected(tuple((e.column, e) for e in segment.columns)))
-    assert isinstance(segment, plan.Scan)
+    assert isinstance(segment, plan.TableScan)
     pairs = ((new, old) for new, old in segment.pairs if old != WEIGHTS)
     return (Projected(tuple((new.column, column(old, new.type, new.nullable)) for new, old in pairs)),)
 

@@ -17,7 +17,7 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import Node, cast, column, combine, is_null, is_there, literal
+from flo.sql.nodes import Expr, cast, column, combine, is_null, is_there, literal
 
 Spec = TypeVar("Spec", bound=AggregateSpec | WindowSpec)
 MOMENTS = {
@@ -57,7 +57,7 @@ REWRITES = {
 """What to write instead of another aggregate that is not maintained."""
 
 
-def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQueryError:
+def rejected_aggregate(function: Expr, distinct: bool = False) -> UnsupportedQueryError:
     """Return the error for an aggregate that is not maintained."""
     if distinct:
         instead = (f"{function.described} FROM (SELECT DISTINCT x FROM …)", "make the rows distinct first")
@@ -80,12 +80,12 @@ class Computed(ABC, Generic[Spec]):
     """How the names of their columns begin."""
 
     def __init__(self) -> None:
-        self.arguments: dict[str, Node] = {}
+        self.arguments: dict[str, Expr] = {}
         self.specs: dict[str, Spec] = {}
         self._names: dict[Spec, str] = {}
-        self._columns: dict[Node, str] = {}
+        self._columns: dict[Expr, str] = {}
 
-    def result(self, given: Node) -> Node:
+    def result(self, given: Expr) -> Expr:
         """Return an expression with its aggregates or window functions replaced by columns."""
         if given.name == self.replaces:
             return self._computed(given)
@@ -93,17 +93,17 @@ class Computed(ABC, Generic[Spec]):
         return given if children == given.children else replace(given, children=children)
 
     @abstractmethod
-    def _computed(self, given: Node) -> Node:
+    def _computed(self, given: Expr) -> Expr:
         """Return what an expression becomes."""
 
-    def _argument(self, given: Node) -> str:
+    def _argument(self, given: Expr) -> str:
         """Return the column of an argument; equal arguments share one."""
         if given not in self._columns:
             name = self._columns[given] = f"==argument{len(self._columns)}"
             self.arguments[name] = given
         return self._columns[given]
 
-    def _column(self, spec: Spec, result: pa.DataType, *, nullable: bool = True) -> Node:
+    def _column(self, spec: Spec, result: pa.DataType, *, nullable: bool = True) -> Expr:
         """Return the column of an aggregate or a window function; equal ones share one."""
         if spec not in self._names:
             name = self._names[spec] = f"=={self.word}{len(self._names)}"
@@ -121,7 +121,7 @@ class Aggregates(Computed[AggregateSpec]):
         self.merges = merges
         """Whether Spark merges partial results. In a window it does not."""
 
-    def _computed(self, given: Node) -> Node:
+    def _computed(self, given: Expr) -> Expr:
         function, *condition = given.children
         where = self._argument(condition[0]) if condition else None
         distinct = given.option("distinct")
@@ -131,7 +131,7 @@ class Aggregates(Computed[AggregateSpec]):
             case "Sum":
                 (of,) = function.children
                 total = self._sum(self._argument(of), where, of.type, distinct)
-                return Node("SumResult", function.type, True, (total,), function.options)
+                return Expr("SumResult", function.type, True, (total,), function.options)
             case "Average":
                 return self._average(function, where, distinct)
             case "Min" | "Max":
@@ -166,12 +166,12 @@ class Aggregates(Computed[AggregateSpec]):
             )
         raise rejected_aggregate(function, distinct)
 
-    def _of_first(self, kind: str, function: Node, where: str | None, *options: object, nullable: bool = True) -> Node:
+    def _of_first(self, kind: str, function: Expr, where: str | None, *options: object, nullable: bool = True) -> Expr:
         """Return an aggregate of the first operand, whose results have the type of the function."""
         name = self._argument(function.children[0])
         return self._add(kind, (name,), where, function.type, options, nullable=nullable)
 
-    def _by(self, function: Node, where: str | None) -> Node:
+    def _by(self, function: Expr, where: str | None) -> Expr:
         """max_by, min_by: rows without a key are skipped, but not those without a value."""
         value, by = function.children
         kind = "arg_max" if function.name == "MaxBy" else "arg_min"
@@ -181,7 +181,7 @@ class Aggregates(Computed[AggregateSpec]):
         best = self._add(kind, (self._argument(row), self._argument(by)), where, row.type, nullable=True)
         return unpacked(best, function.type)
 
-    def _percentile(self, function: Node, where: str | None) -> Node:
+    def _percentile(self, function: Expr, where: str | None) -> Expr:
         of, at, *frequency = function.children
         asked = at.option("value") if at.name == "Literal" else None
         if asked is None or any(each.option("value") != 1 for each in frequency) or function.option("legacy"):
@@ -213,11 +213,11 @@ class Aggregates(Computed[AggregateSpec]):
         ]
         if not isinstance(asked, tuple):
             return values[0]
-        array = Node("Items", function.type, False, tuple(values))
+        array = Expr("Items", function.type, False, tuple(values))
         nothing = is_null(values[0])
-        return Node("If", function.type, True, (nothing, literal(None, function.type), array))
+        return Expr("If", function.type, True, (nothing, literal(None, function.type), array))
 
-    def _listed(self, function: Node, where: str | None, distinct: bool) -> Node:
+    def _listed(self, function: Expr, where: str | None, distinct: bool) -> Expr:
         """listagg: texts in an order, or else in their own."""
         of, separator, *order = function.children
         if not pa.types.is_string(of.type) or separator.name != "Literal":
@@ -237,7 +237,7 @@ class Aggregates(Computed[AggregateSpec]):
         spec = AggregateSpec("string_agg", (self._argument(of),), where, options, order_by=keys or None)
         return self._column(spec, function.type, nullable=True)
 
-    def _moment(self, function: Node, where: str | None) -> Node:
+    def _moment(self, function: Expr, where: str | None) -> Expr:
         """Variances, covariances and correlations. Of one pair, those of a sample are null, though it be infinite."""
         moment = self._double(MOMENTS[function.name], where, *function.children)
         if len(function.children) == 1:
@@ -248,13 +248,13 @@ class Aggregates(Computed[AggregateSpec]):
             x, y = function.children
             variances = [self._double("var_pop", where, each) for each in (_of_pairs(x, y), _of_pairs(y, x))]
             both = _computed("Multiply", *variances)
-            divided = Node("Divide", pa.float64(), True, (moment, both), function.options)
+            divided = Expr("Divide", pa.float64(), True, (moment, both), function.options)
             moment = _if_zero(both, divided, moment)
         count = self._add("count", tuple(map(self._argument, counted(function))), where, pa.int64(), nullable=False)
-        several = Node("GreaterThan", pa.bool_(), False, (count, literal(1, pa.int64())))
-        return Node("If", pa.float64(), True, (several, moment, NO_NUMBER))
+        several = Expr("GreaterThan", pa.bool_(), False, (count, literal(1, pa.int64())))
+        return Expr("If", pa.float64(), True, (several, moment, NO_NUMBER))
 
-    def _overflowing(self, variance: Node, where: str | None, of: Node) -> Node:
+    def _overflowing(self, variance: Expr, where: str | None, of: Expr) -> Expr:
         """Return a variance or its root; where Spark's own sums of squares are out of range, what Spark makes of them.
 
         It squares the mean when it merges partial results: an infinity, times no rows. The difference of two numbers
@@ -263,21 +263,21 @@ class Aggregates(Computed[AggregateSpec]):
         count = cast(self._add("count", (self._argument(of),), where, pa.int64(), nullable=False), pa.float64())
         scaled = _computed("Multiply", root, literal(1e-308, pa.float64()))
         most = _computed("Multiply", _computed("Multiply", scaled, scaled), count)
-        apart = Node("GreaterThan", pa.bool_(), True, (most, literal(1.6, pa.float64())))  # beyond half of the range
+        apart = Expr("GreaterThan", pa.bool_(), True, (most, literal(1.6, pa.float64())))  # beyond half of the range
         squares = _computed("Multiply", _computed("Multiply", root, root), count)
-        beyond = Node("If", pa.float64(), True, (apart, NAN, INFINITE))
-        in_range = Node("If", pa.float64(), True, (_is_infinite(squares), beyond, variance))
+        beyond = Expr("If", pa.float64(), True, (apart, NAN, INFINITE))
+        in_range = Expr("If", pa.float64(), True, (_is_infinite(squares), beyond, variance))
         if not self.merges:
             return in_range
-        return Node("If", pa.float64(), True, (_is_infinite(_computed("Multiply", mean, mean)), NAN, in_range))
+        return Expr("If", pa.float64(), True, (_is_infinite(_computed("Multiply", mean, mean)), NAN, in_range))
 
-    def _regression(self, function: Node, where: str | None) -> Node:
+    def _regression(self, function: Expr, where: str | None) -> Expr:
         """regr_slope and the like, from variances and covariances of the rows in which both values are present."""
 
-        def moment(kind: str, *of: Node) -> Node:
+        def moment(kind: str, *of: Expr) -> Expr:
             return self._double(kind, where, *of)
 
-        def count(of: Node) -> Node:
+        def count(of: Expr) -> Expr:
             number = self._add("count", (self._argument(of),), where, pa.int64(), nullable=False)
             return cast(number, pa.float64())
 
@@ -300,31 +300,31 @@ class Aggregates(Computed[AggregateSpec]):
                 return _if_zero(variance, NO_NUMBER, share)
         raise rejected_aggregate(function)
 
-    def _double(self, kind: str, where: str | None, *of: Node) -> Node:
+    def _double(self, kind: str, where: str | None, *of: Expr) -> Expr:
         return self._add(kind, tuple(map(self._argument, of)), where, pa.float64(), nullable=True)
 
-    def _pivot(self, function: Node) -> Node:
+    def _pivot(self, function: Expr) -> Expr:
         """PIVOT: an array with the value of each key. Spark has made one row for each key before."""
         key, value = function.children
         values = []
         for each in function.option("values"):
             name = self._argument(_is_key(key, each))
             values.append(self._add("max", (self._argument(value),), name, value.type, nullable=True))
-        return Node("Items", function.type, False, tuple(values))
+        return Expr("Items", function.type, False, tuple(values))
 
-    def _count(self, function: Node, where: str | None, distinct: bool) -> Node:
+    def _count(self, function: Expr, where: str | None, distinct: bool) -> Expr:
         asked = list(function.children) if distinct else counted(function)
         kind = "count_distinct" if distinct else "count"
         return self._add(kind, tuple(map(self._argument, asked)), where, pa.int64(), nullable=False)
 
-    def _average(self, function: Node, where: str | None, distinct: bool) -> Node:
+    def _average(self, function: Expr, where: str | None, distinct: bool) -> Expr:
         (of,) = function.children
         name = self._argument(of)
         total = self._sum(name, where, of.type, distinct)
         count = self._add("count_distinct" if distinct else "count", (name,), where, pa.int64(), nullable=False)
-        return Node("AverageResult", function.type, True, (total, count), function.options)
+        return Expr("AverageResult", function.type, True, (total, count), function.options)
 
-    def _sum(self, name: str, where: str | None, kind: pa.DataType, distinct: bool) -> Node:
+    def _sum(self, name: str, where: str | None, kind: pa.DataType, distinct: bool) -> Expr:
         return self._add("sum", (name,), where, sum_type(kind), (True,) if distinct else (), nullable=True)
 
     def _add(
@@ -336,16 +336,16 @@ class Aggregates(Computed[AggregateSpec]):
         options: tuple[Any, ...] = (),
         *,
         nullable: bool,
-    ) -> Node:
+    ) -> Expr:
         return self._column(AggregateSpec(kind, arguments, where, options), result, nullable=nullable)
 
 
-def _is_key(key: Node, value: Any) -> Node:
+def _is_key(key: Expr, value: Any) -> Expr:
     """Return whether a key is this value; one of several columns is a struct."""
     if not pa.types.is_struct(key.type):
-        return Node("EqualNullSafe", pa.bool_(), False, (key, literal(value, key.type)))
+        return Expr("EqualNullSafe", pa.bool_(), False, (key, literal(value, key.type)))
     fields = [
-        _is_key(Node("GetStructField", field.type, True, (key,), (("ordinal", place),)), each)
+        _is_key(Expr("GetStructField", field.type, True, (key,), (("ordinal", place),)), each)
         for place, (field, each) in enumerate(zip(key.type, value, strict=True))
     ]
     return combine("And", fields)
@@ -355,43 +355,43 @@ NO_NUMBER = literal(None, pa.float64())
 NAN, INFINITE = literal(math.nan, pa.float64()), literal(math.inf, pa.float64())
 
 
-def _is_infinite(number: Node) -> Node:
-    return Node("EqualTo", pa.bool_(), True, (number, INFINITE))
+def _is_infinite(number: Expr) -> Expr:
+    return Expr("EqualTo", pa.bool_(), True, (number, INFINITE))
 
 
-def _of_pairs(one: Node, other: Node) -> Node:
+def _of_pairs(one: Expr, other: Expr) -> Expr:
     """Return a number, or null where the other is."""
     there = is_there(other)
-    return Node("If", pa.float64(), True, (there, one, NO_NUMBER)) if other.nullable else one
+    return Expr("If", pa.float64(), True, (there, one, NO_NUMBER)) if other.nullable else one
 
 
-def _computed(name: str, one: Node, other: Node) -> Node:
-    return Node(name, pa.float64(), True, (one, other), (("mode", "LEGACY"),))
+def _computed(name: str, one: Expr, other: Expr) -> Expr:
+    return Expr(name, pa.float64(), True, (one, other), (("mode", "LEGACY"),))
 
 
-def _if_zero(number: Node, then: Node, otherwise: Node) -> Node:
-    is_zero = Node("EqualTo", pa.bool_(), True, (number, literal(0.0, pa.float64())))
-    return Node("If", pa.float64(), True, (is_zero, then, otherwise))
+def _if_zero(number: Expr, then: Expr, otherwise: Expr) -> Expr:
+    is_zero = Expr("EqualTo", pa.bool_(), True, (number, literal(0.0, pa.float64())))
+    return Expr("If", pa.float64(), True, (is_zero, then, otherwise))
 
 
-def packed(value: Node) -> Node:
+def packed(value: Expr) -> Expr:
     """Return a value in a struct, which is not null though the value is."""
     kind = pa.struct([pa.field("value", value.type, True)])
-    return Node("CreateNamedStruct", kind, False, (literal("value", pa.string()), value))
+    return Expr("CreateNamedStruct", kind, False, (literal("value", pa.string()), value))
 
 
-def unpacked(row: Node, kind: pa.DataType) -> Node:
+def unpacked(row: Expr, kind: pa.DataType) -> Expr:
     """Return the value in a struct; null if there is none."""
-    return Node("GetStructField", kind, True, (row,), (("ordinal", 0),))
+    return Expr("GetStructField", kind, True, (row,), (("ordinal", 0),))
 
 
-def counted(function: Node) -> list[Node]:
+def counted(function: Expr) -> list[Expr]:
     """Return the argument of `count`: one that is null where any of several columns is null."""
     asked = [each for each in function.children if each.nullable]
     if len(asked) <= 1:
         return asked
     there = combine("And", map(is_there, asked))
-    return [Node("If", pa.int32(), True, (there, literal(1, pa.int32()), literal(None, pa.int32())))]
+    return [Expr("If", pa.int32(), True, (there, literal(1, pa.int32()), literal(None, pa.int32())))]
 
 
 def sum_type(kind: pa.DataType) -> pa.DataType:

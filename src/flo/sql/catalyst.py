@@ -23,8 +23,8 @@ import pyarrow as pa
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
 from flo.sql.java import EXPRESSIONS, Java, is_instance, items_of, java_package
-from flo.sql.nodes import MONTHS, UNICODE, Months, Node, column, is_opaque, literal
-from flo.sql.plan import Named, Order, Relation
+from flo.sql.nodes import MONTHS, UNICODE, Expr, Months, column, is_opaque, literal
+from flo.sql.plan import OrderKey, Relation, ResultColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -127,7 +127,7 @@ def _type(jvm_type: Java) -> pa.DataType:
     return pa.opaque(pa.null(), name, "Spark")
 
 
-def expect_columns(columns: tuple[Node, ...]) -> None:
+def expect_columns(columns: tuple[Expr, ...]) -> None:
     """Raise if a column has a type that Flo has no column for."""
     for each in columns:
         if is_opaque(each.type) or each.type == MONTHS:
@@ -159,7 +159,7 @@ class ExpressionReader(ABC):
     """Reads expressions, and gives columns their names."""
 
     inputs: dict[int, str]
-    names: dict[int, Node] = field(default_factory=dict)
+    names: dict[int, Expr] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
     unicode: int | None = None
@@ -173,7 +173,7 @@ class ExpressionReader(ABC):
 
     # Columns
 
-    def _new(self, attribute: Java) -> Node:
+    def _new(self, attribute: Java) -> Expr:
         name = called = attribute.name()
         while called in self.taken:
             self.taken[name] += 1
@@ -182,21 +182,21 @@ class ExpressionReader(ABC):
         new = self.names[attribute.exprId().id()] = column(called, _type(attribute.dataType()), attribute.nullable())
         return new
 
-    def _known_or_new(self, attribute: Java) -> Node:
+    def _known_or_new(self, attribute: Java) -> Expr:
         known = self.names.get(attribute.exprId().id())
         if known is None:
             return self._new(attribute)
         return column(known.column, known.type, attribute.nullable())  # an outer generator makes nulls
 
-    def _named(self, given: Java) -> Named:
+    def _named(self, given: Java) -> ResultColumn:
         if given.getClass().getSimpleName() == "Alias":
             expression = self.expression(given.child())
-            return Named(self._new(given), expression)
+            return ResultColumn(self._new(given), expression)
         expression = self.expression(given)
-        return Named(expression, expression)
+        return ResultColumn(expression, expression)
 
-    def _order(self, given: Java) -> Order:
-        return Order(
+    def _order(self, given: Java) -> OrderKey:
+        return OrderKey(
             self.expression(given.child()),
             given.direction().sql() == "DESC",
             given.nullOrdering().sql() == "NULLS LAST",
@@ -204,7 +204,7 @@ class ExpressionReader(ABC):
 
     # Expressions
 
-    def expression(self, given: Java) -> Node:
+    def expression(self, given: Java) -> Expr:
         name = given.getClass().getSimpleName().removesuffix("$")
         if name == "AttributeReference":
             known = self.names.get(given.exprId().id())
@@ -226,7 +226,7 @@ class ExpressionReader(ABC):
             outside = dict(self.names)
             below = self.relation(given.plan())
             self.names = outside  # subqueries that were merged have columns with numbers of other columns
-            return Node(name, _type(given.dataType()), True, (), (("relation", below),))
+            return Expr(name, _type(given.dataType()), True, (), (("relation", below),))
         children = tuple(self.expression(each) for each in items_of(given.children()) if not _is_frame(each))
         options = tuple(self._options(name, given))
         kind = pa.null() if name in ("SortOrder", "WindowSpecDefinition") else _type(given.dataType())
@@ -235,15 +235,15 @@ class ExpressionReader(ABC):
             function, condition = children
             arguments = tuple(_only_where(condition, each, given) for each in function.children)
             children = replace(function, children=arguments), condition
-        return _with_constants(Node(name, kind, nullable, children, options, given))
+        return _with_constants(Expr(name, kind, nullable, children, options, given))
 
-    def _literal(self, given: Java) -> Node:
+    def _literal(self, given: Java) -> Expr:
         kind = _type(given.dataType())
         try:
             return replace(literal(plain_value(given.value(), given.dataType()), kind), catalyst=given)
         except UnsupportedQueryError:
             value = Parameter(*_texts(given.value()))
-            return Node("NativeLiteral", kind, bool(given.nullable()), (), (("value", value),), given)
+            return Expr("NativeLiteral", kind, bool(given.nullable()), (), (("value", value),), given)
 
     def _options(self, name: str, given: Java) -> list[tuple[str, Any]]:
         match name:
@@ -301,7 +301,7 @@ class ExpressionReader(ABC):
         return [(f"parameter{place}", each) for place, each in enumerate(_parameters(given))]
 
 
-def _with_constants(node: Node) -> Node:
+def _with_constants(node: Expr) -> Expr:
     """Return the value of an expression of constants as a constant; the expression itself if it fails.
 
     Spark has made constants of all that do not fail, unless one fails: then it has made none."""
@@ -317,7 +317,7 @@ def _with_constants(node: Node) -> Node:
         return node
 
 
-def _only_where(condition: Node, argument: Node, aggregate: Java) -> Node:
+def _only_where(condition: Expr, argument: Expr, aggregate: Java) -> Expr:
     """Return an argument of an aggregate with a filter: it is not computed for the rows that the filter leaves out."""
     if not argument.children:
         return argument
@@ -325,7 +325,7 @@ def _only_where(condition: Node, argument: Node, aggregate: Java) -> Node:
         return replace(argument, children=tuple(_only_where(condition, each, aggregate) for each in argument.children))
     expressions, given = java_package(EXPRESSIONS), argument.catalyst
     chosen = expressions.If(aggregate.filter().get(), given, expressions.Literal(None, given.dataType()))
-    return Node("If", argument.type, True, (condition, argument, literal(None, argument.type)), (), chosen)
+    return Expr("If", argument.type, True, (condition, argument, literal(None, argument.type)), (), chosen)
 
 
 def _parameters(given: Java) -> Iterator[Parameter]:

@@ -22,8 +22,8 @@ from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns
 from flo.sql.joins import join_relations
-from flo.sql.native import BRANCHES, Generated, Kept, Projected, Segment, SegmentStep, can_run_natively
-from flo.sql.nodes import ZERO, Node, column, literal, one_row, replace_nodes
+from flo.sql.native import BRANCHES, FilterStep, Generated, Projected, Segment, SegmentStep, can_run_natively
+from flo.sql.nodes import ZERO, Expr, column, literal, one_row, replace_nodes
 from flo.sql.plan import Relation
 from flo.sql.recursion import recursive_rows
 from flo.sql.registry import is_computed, not_computed, types_text
@@ -50,7 +50,7 @@ class Compiler:
         """Of the step of a recursion: what makes the streams that do not depend on it."""
         self.levels: dict[int, RowStream] = {}
         """The rows that a reference reads, by the number of the recursion."""
-        self._streams: dict[Relation, tuple[RowStream, tuple[Node, ...]]] = {}
+        self._streams: dict[Relation, tuple[RowStream, tuple[Expr, ...]]] = {}
         """By relations in their canonical form: their streams, and the columns of these."""
         self._segments: dict[RowStream, tuple[RowStream, Segment]] = {}
         """Streams that a segment makes, with the streams that it reads."""
@@ -84,7 +84,7 @@ class Compiler:
 
     # Rows
 
-    def project(self, stream: RowStream, given: Mapping[str, Node]) -> RowStream:
+    def project(self, stream: RowStream, given: Mapping[str, Expr]) -> RowStream:
         """Return the rows with these columns; rows without columns have one that nobody reads."""
         given = given or {f"{HIDDEN}row": ZERO}
         stream, given = self._with_subqueries(stream, dict(given))
@@ -101,10 +101,10 @@ class Compiler:
         columns = {name: node.column if node.is_column else node for name, node in given.items()}
         return _apply(stream, Map(Expression(columns, (layout_of(stream),))))
 
-    def extended(self, stream: RowStream, more: Mapping[str, Node]) -> RowStream:
+    def extended(self, stream: RowStream, more: Mapping[str, Expr]) -> RowStream:
         return self.project(stream, {**own_columns(stream), **more}) if more else stream
 
-    def filtered(self, stream: RowStream, condition: Node) -> RowStream:
+    def filtered(self, stream: RowStream, condition: Expr) -> RowStream:
         """Return the rows that a condition holds for. What precedes a subquery is asked first: it needs no state."""
         own, before, rest = own_columns(stream), *_split_at_subquery(condition)
         for each in (before, rest):
@@ -112,23 +112,23 @@ class Compiler:
                 stream = self._where(stream, each)
         return self.project(stream, own)
 
-    def _where(self, stream: RowStream, condition: Node) -> RowStream:
+    def _where(self, stream: RowStream, condition: Expr) -> RowStream:
         name = f"{HIDDEN}where"
         stream, given = self._with_subqueries(stream, {**own_columns(stream), name: condition})
         stream, given = self._with_native(stream, given)
         if self._runs_natively(stream, [given[name]]):
-            return self._native(stream, Kept(given[name]))
+            return self._native(stream, FilterStep(given[name]))
         expect_computable(given[name])
         return _apply(stream, Filter(Expression(given[name], (layout_of(stream),))))
 
-    def condition(self, stream: RowStream, condition: Node) -> tuple[RowStream, Node]:
+    def condition(self, stream: RowStream, condition: Expr) -> tuple[RowStream, Expr]:
         """Return the rows with the values of subqueries as columns, and the condition that reads them."""
         stream, given = self._with_subqueries(stream, {"condition": condition})
         return stream, given["condition"]
 
     # What Spark runs
 
-    def _runs_natively(self, stream: RowStream, given: Iterable[Node]) -> bool:
+    def _runs_natively(self, stream: RowStream, given: Iterable[Expr]) -> bool:
         """Return whether Spark runs these expressions: Flo cannot, or Spark has the rows already."""
         nodes = list(given)
         asked = stream in self._segments or not all(map(is_computed, nodes))
@@ -145,7 +145,7 @@ class Compiler:
         self._segments[rows] = below, segment
         return rows
 
-    def _with_native(self, stream: RowStream, given: dict[str, Node]) -> tuple[RowStream, dict[str, Node]]:
+    def _with_native(self, stream: RowStream, given: dict[str, Expr]) -> tuple[RowStream, dict[str, Expr]]:
         """Return the rows with more columns, and the expressions that read them, all for one engine.
 
         An expression of Catalyst may have operands that only Flo has, such as an exact sum, and the other way round.
@@ -157,8 +157,8 @@ class Compiler:
         return stream, given
 
     def _with_parts(
-        self, stream: RowStream, given: dict[str, Node], parts_of: Callable[[Node], Iterable[Node]]
-    ) -> tuple[RowStream, dict[str, Node]]:
+        self, stream: RowStream, given: dict[str, Expr], parts_of: Callable[[Expr], Iterable[Expr]]
+    ) -> tuple[RowStream, dict[str, Expr]]:
         """Return the rows with parts of expressions as columns, and the expressions that read them."""
         parts = list(dict.fromkeys(part for node in given.values() for part in parts_of(node)))
         if not parts:
@@ -171,10 +171,10 @@ class Compiler:
         stream = self.project(stream, {**own, **more})
         return stream, given
 
-    def _with_subqueries(self, stream: RowStream, given: dict[str, Node]) -> tuple[RowStream, dict[str, Node]]:
+    def _with_subqueries(self, stream: RowStream, given: dict[str, Expr]) -> tuple[RowStream, dict[str, Expr]]:
         """Return the rows with the value of each scalar subquery as a column, and the expressions that read it."""
         asked = dict.fromkeys(each for node in given.values() for each in plan.subqueries(node))
-        columns: dict[Node, Node] = {}
+        columns: dict[Expr, Expr] = {}
         for node in asked:
             name, relation = f"{HIDDEN}subquery{next(self._subqueries)}", node.option("relation")
             own, key = {f"{HIDDEN}key": ZERO}, {f"{name}_key": ZERO}
@@ -195,7 +195,7 @@ class Compiler:
 
     # Relations
 
-    def _scan(self, relation: plan.Scan) -> RowStream:
+    def _scan(self, relation: plan.TableScan) -> RowStream:
         stream = self.inputs[relation.name]
         return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in relation.pairs})
 
@@ -264,7 +264,7 @@ class Compiler:
             copies, *columns = generator.children
             names = [each.column for each in relation.items]
             rows = self.project(below, {"==count": copies, **dict(zip(names, columns, strict=True))})
-            product = Node("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT))
+            product = Expr("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT))
             times = Expression(product, (layout_of(rows), WEIGHTS))
             return self.project(_apply(rows, MapWeights(times)), relation.by_name)
         written = _written_rows(generator)
@@ -282,7 +282,7 @@ class Compiler:
             rows = self.extended(below, {f"{HIDDEN}item": items})
             item = column(f"{HIDDEN}item", items.type.value_type, True)
             fields = {
-                each.column: Node("GetStructField", each.type, True, (item,), (("ordinal", place),))
+                each.column: Expr("GetStructField", each.type, True, (item,), (("ordinal", place),))
                 for place, each in enumerate(relation.items)
             }
             rows = rows.explode(item.column, keep_empty=relation.outer)
@@ -292,7 +292,7 @@ class Compiler:
         rows = self._native(below, Generated(given[name], relation.outer, relation.items))
         return self.project(rows, relation.by_name)
 
-    def _window(self, relation: plan.Window) -> RowStream:
+    def _window(self, relation: plan.WindowFunctions) -> RowStream:
         return add_windows(self, self.stream(relation.below), relation)
 
     def _join(self, relation: plan.Join) -> RowStream:
@@ -311,7 +311,7 @@ def _apply(stream: RowStream, operator: Operator) -> RowStream:
     return stream.scope.apply(operator, stream, verb="sql")[0]
 
 
-def _written_rows(generator: Node) -> list[tuple[Node, ...]] | None:
+def _written_rows(generator: Expr) -> list[tuple[Expr, ...]] | None:
     """Return the rows of a generator whose items are written in the query; None if they are not."""
     if generator.name == "Stack":
         rows_asked, *values = generator.children
@@ -336,7 +336,7 @@ def _written_rows(generator: Node) -> list[tuple[Node, ...]] | None:
 WEIGHT = column("weight", pa.int64(), False)
 
 
-def _split_at_subquery(condition: Node) -> tuple[Node | None, Node | None]:
+def _split_at_subquery(condition: Expr) -> tuple[Expr | None, Expr | None]:
     """Return a condition as two, both of which must hold: the first has no subqueries."""
     if not plan.subqueries(condition):
         return condition, None
@@ -350,7 +350,7 @@ def _split_at_subquery(condition: Node) -> tuple[Node | None, Node | None]:
     return (before if first is None else replace_nodes(condition, {right: first})), second
 
 
-def expect_computable(node: Node) -> None:
+def expect_computable(node: Expr) -> None:
     """Raise if a part of an expression cannot be computed on columns."""
     missing = next(not_computed(node), None)
     if missing is not None:
@@ -358,7 +358,7 @@ def expect_computable(node: Node) -> None:
         raise UnsupportedQueryError(missing.name, reason, missing.described)
 
 
-def _parts_of_flo(node: Node) -> Iterator[Node]:
+def _parts_of_flo(node: Expr) -> Iterator[Expr]:
     """Yield the parts of an expression that Spark needs as columns: only Flo has them."""
     if can_run_natively(node):
         return
@@ -372,7 +372,7 @@ def _parts_of_flo(node: Node) -> Iterator[Node]:
                 yield from _parts_of_flo(child)
 
 
-def _parts_of_spark(node: Node) -> Iterator[Node]:
+def _parts_of_spark(node: Expr) -> Iterator[Expr]:
     """Yield the largest parts of an expression that only Spark computes."""
     if is_computed(node):
         return

@@ -14,7 +14,7 @@ import pyarrow as pa
 from flo.api.aggregates import AggregateSpec
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import ZERO, Node, column, combine, is_null, is_there, literal, one_row
+from flo.sql.nodes import ZERO, Expr, column, combine, is_null, is_there, literal, one_row
 from flo.sql.registry import is_computed
 from flo.sql.row_streams import RowStream, joined, united
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flo.sql.compiler import Compiler
 
 
-KeyPair: TypeAlias = tuple[Node, Node, str]
+KeyPair: TypeAlias = tuple[Expr, Expr, str]
 """The keys of both sides that must be equal, and the class of the comparison."""
 
 
@@ -48,7 +48,7 @@ def _joined(compiler: Compiler, relation: plan.Join, left: RowStream, right: Row
 
 
 def _filtered(
-    compiler: Compiler, relation: plan.Join, left: RowStream, right: RowStream, how: str, condition: Node
+    compiler: Compiler, relation: plan.Join, left: RowStream, right: RowStream, how: str, condition: Expr
 ) -> RowStream:
     """Return the rows of a join whose condition Spark computes: on the pairs with equal keys, as a filter.
 
@@ -67,7 +67,7 @@ def _filtered(
     return united(parts)
 
 
-def _by_rows(compiler: Compiler, rows: RowStream, matched: RowStream, own: dict[str, Node], how: str) -> RowStream:
+def _by_rows(compiler: Compiler, rows: RowStream, matched: RowStream, own: dict[str, Expr], how: str) -> RowStream:
     """Return the rows that are part of a pair, or those that are not."""
     keys = {f"==row{place}": node for place, node in enumerate(own.values())} or {"==row": ZERO}
     rows, mine = _keyed(compiler, rows, {f"{name}_left": node for name, node in keys.items()})
@@ -80,16 +80,16 @@ def _joined_on(
     right: RowStream,
     how: str,
     pairs: list[KeyPair],
-    rest: Node | None,
+    rest: Expr | None,
 ) -> RowStream:
     one, other, nulls_equal = _key_columns(pairs)
     (left, on), (right, other_on) = _keyed(compiler, left, one), _keyed(compiler, right, other)
     return joined(left, right, on, other_on, how, where=rest, nulls_equal=nulls_equal)
 
 
-def _keyed(compiler: Compiler, rows: RowStream, keys: dict[str, Node]) -> tuple[RowStream, list[str]]:
+def _keyed(compiler: Compiler, rows: RowStream, keys: dict[str, Expr]) -> tuple[RowStream, list[str]]:
     """Return rows with these keys, and the names of the keys. A column of the rows is not added again."""
-    added, names = dict[str, Node](), list[str]()
+    added, names = dict[str, Expr](), list[str]()
     for name, node in keys.items():
         plain = node.is_column and node.column not in names
         names.append(node.column if plain else name)
@@ -97,7 +97,7 @@ def _keyed(compiler: Compiler, rows: RowStream, keys: dict[str, Node]) -> tuple[
     return compiler.extended(rows, added), names
 
 
-def _key_columns(pairs: list[KeyPair]) -> tuple[dict[str, Node], dict[str, Node], bool]:
+def _key_columns(pairs: list[KeyPair]) -> tuple[dict[str, Expr], dict[str, Expr], bool]:
     """Return the keys of both sides as columns, and whether nulls are equal."""
     names = [f"==key{place}" for place in range(len(pairs))]
     safe = [kind == "EqualNullSafe" for _, _, kind in pairs]
@@ -132,13 +132,13 @@ def _single(compiler: Compiler, relation: plan.Join, left: RowStream, right: Row
     )
 
 
-def _side(keys: list[Node], side: int) -> Node:
+def _side(keys: list[Expr], side: int) -> Expr:
     """Return 0, or the number of the side if a key is null: such rows match nothing."""
     null = combine("Or", map(is_null, keys))
-    return Node("If", pa.int32(), False, (null, literal(side, pa.int32()), ZERO))
+    return Expr("If", pa.int32(), False, (null, literal(side, pa.int32()), ZERO))
 
 
-def conjuncts(condition: Node | None) -> Iterator[Node]:
+def conjuncts(condition: Expr | None) -> Iterator[Expr]:
     """Yield the parts of a condition that must all hold."""
     if condition is None:
         return
@@ -149,21 +149,21 @@ def conjuncts(condition: Node | None) -> Iterator[Node]:
         yield condition
 
 
-def _split(relation: plan.Join) -> tuple[list[KeyPair], Node | None]:
+def _split(relation: plan.Join) -> tuple[list[KeyPair], Expr | None]:
     """Return the pairs of keys that must be equal, and the rest of the condition."""
     left, right = frozenset(relation.left.by_name), frozenset(relation.right.by_name)
     pairs: list[KeyPair] = []
-    rest: Node | None = None
+    rest: Expr | None = None
     for part in conjuncts(relation.condition):
         keys = _keys(part, left, right)
         if keys is not None:
             pairs.append((*keys, part.name))
         else:
-            rest = part if rest is None else Node("And", pa.bool_(), rest.nullable or part.nullable, (rest, part))
+            rest = part if rest is None else Expr("And", pa.bool_(), rest.nullable or part.nullable, (rest, part))
     return pairs, rest
 
 
-def _keys(part: Node, left: frozenset[str], right: frozenset[str]) -> tuple[Node, Node] | None:
+def _keys(part: Expr, left: frozenset[str], right: frozenset[str]) -> tuple[Expr, Expr] | None:
     if part.name not in ("EqualTo", "EqualNullSafe"):
         return None
     one, other = part.children
@@ -174,7 +174,7 @@ def _keys(part: Node, left: frozenset[str], right: frozenset[str]) -> tuple[Node
     return (other, one) if one.reads <= right and other.reads <= left else None
 
 
-def _null_aware_key(relation: plan.Join) -> tuple[Node, Node] | None:
+def _null_aware_key(relation: plan.Join) -> tuple[Expr, Expr] | None:
     """Return the keys of NOT IN: an anti join on `a = b OR (a = b) IS NULL`."""
     condition = relation.condition
     if relation.how != "anti" or condition is None or condition.name != "Or":
@@ -186,7 +186,7 @@ def _null_aware_key(relation: plan.Join) -> tuple[Node, Node] | None:
     return _keys(equal, left, right)
 
 
-def _not_in(compiler: Compiler, relation: plan.Join, key: Node, other: Node) -> RowStream:
+def _not_in(compiler: Compiler, relation: plan.Join, key: Expr, other: Expr) -> RowStream:
     own, all_ = {"==key": key}, {"==all": ZERO}
     others, every = {"==other": other}, {"==every": ZERO}
     left = compiler.extended(compiler.stream(relation.left), {**own, **all_})

@@ -29,8 +29,8 @@ from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, stand_in
 from flo.sql.java import Java, items_of
 from flo.sql.native import Catalyst
-from flo.sql.nodes import Node
-from flo.sql.plan import Named, Order, Relation
+from flo.sql.nodes import Expr
+from flo.sql.plan import OrderKey, Relation, ResultColumn
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import expect_result_names, planned
 from flo.sql.row_streams import RowStream
@@ -215,12 +215,12 @@ def _loops(names: Iterable[str]) -> list[int]:
 def _with_references(part: Any, names: list[str]) -> Any:
     """Return a relation that refers to these views where it scans their stand-ins."""
     match part:
-        case plan.Scan() if part.name in names:
+        case plan.TableScan() if part.name in names:
             return plan.Reference(part.columns, _loops(names)[names.index(part.name)])
-        case Node():
+        case Expr():
             options = tuple((key, _with_references(each, names)) for key, each in part.options)
             return replace(part, children=_with_references(part.children, names), options=options)
-        case Relation() | Named() | Order():
+        case Relation() | ResultColumn() | OrderKey():
             own = {each.name: _with_references(getattr(part, each.name), names) for each in fields(part)}
             return replace(part, **own)
         case tuple():

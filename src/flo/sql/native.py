@@ -26,7 +26,7 @@ from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
 from flo.sql.catalyst import expect_columns, without_addresses
 from flo.sql.java import EXPRESSIONS, Java, items_of, java_package, scala_object
-from flo.sql.nodes import MONTHS, Node, SqlError, column, is_opaque
+from flo.sql.nodes import MONTHS, Expr, SqlError, column, is_opaque
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,24 +42,24 @@ REMEMBERED = 1 << 16
 class Projected:
     """A step: other columns for each row."""
 
-    given: tuple[tuple[str, Node], ...]
+    given: tuple[tuple[str, Expr], ...]
 
 
 @dataclass(frozen=True)
-class Kept:
+class FilterStep:
     """A step: the rows for which a condition holds."""
 
-    condition: Node
+    condition: Expr
 
 
 @dataclass(frozen=True)
 class Generated:
     """A step: a row for each item that a generator makes of a row, with the item in more columns."""
 
-    generator: Node
+    generator: Expr
     outer: bool
     """Whether a row without items is kept, with nulls."""
-    items: tuple[Node, ...]
+    items: tuple[Expr, ...]
     """The columns with the item."""
 
     @property
@@ -67,7 +67,7 @@ class Generated:
         return tuple(each.column for each in self.items)
 
 
-SegmentStep: TypeAlias = Projected | Kept | Generated
+SegmentStep: TypeAlias = Projected | FilterStep | Generated
 
 
 BRANCHES = ("And", "Or", "If", "IsNull", "IsNotNull")
@@ -76,7 +76,7 @@ PLAIN = (pa.int32(), pa.float64(), pa.bool_(), pa.string())
 """The types of constants that py4j passes on as they are."""
 
 
-def can_run_natively(node: Node) -> bool:
+def can_run_natively(node: Expr) -> bool:
     """Return whether an expression consists of columns and of what Catalyst has."""
     if node.is_column:
         return True
@@ -84,7 +84,7 @@ def can_run_natively(node: Node) -> bool:
     return known and all(map(can_run_natively, node.children))
 
 
-def _is_plain(node: Node) -> bool:
+def _is_plain(node: Expr) -> bool:
     """Return whether it is a constant that Catalyst can be given, or a null."""
     nothing = node.option("value") is None and not (is_opaque(node.type) or node.type == MONTHS)
     return node.name == "Literal" and (nothing or node.type in PLAIN)
@@ -112,7 +112,7 @@ class Chain:
         """Add a step, and return the columns after it."""
         catalyst = self._catalyst
         match step:
-            case Kept():
+            case FilterStep():
                 condition = self._expression(step.condition, columns)
                 self._steps.append(lambda plan: catalyst.logical.Filter(condition, plan))
                 return columns
@@ -129,7 +129,7 @@ class Chain:
         )
         return {**columns, **items}
 
-    def _expression(self, node: Node, columns: Mapping[str, Java]) -> Java:
+    def _expression(self, node: Expr, columns: Mapping[str, Java]) -> Java:
         """Return an expression of Catalyst over these columns."""
         if node.is_column:
             return columns[node.column]
@@ -198,7 +198,7 @@ class Catalyst:
         always = of.GreaterThanOrEqual(of.SparkPartitionID(), of.Literal(0, of.SparkPartitionID().dataType()))
         return of.If(always, given, of.Literal(None, given.dataType()))
 
-    def constant(self, node: Node) -> Java:
+    def constant(self, node: Expr) -> Java:
         """Return a constant of Flo's."""
         value = node.option("value")
         if value is not None:
@@ -338,7 +338,7 @@ def fails(given: Java) -> bool:
         return True
 
 
-def _columns_after(layout: Layout, steps: tuple[SegmentStep, ...]) -> tuple[Node, ...]:
+def _columns_after(layout: Layout, steps: tuple[SegmentStep, ...]) -> tuple[Expr, ...]:
     columns = tuple(column(field.name, field.type, field.nullable) for field in layout.schema)
     for step in steps:
         if isinstance(step, Projected):
@@ -354,7 +354,7 @@ def describe_steps(steps: tuple[SegmentStep, ...]) -> str:
 
 
 def _text(step: SegmentStep) -> str:
-    if isinstance(step, Kept):
+    if isinstance(step, FilterStep):
         return f"where {step.condition.text}"
     if isinstance(step, Generated):
         return f"{', '.join(step.names)} of {'outer ' * step.outer}{step.generator.text}"
@@ -365,7 +365,7 @@ def shown_steps(steps: tuple[SegmentStep, ...]) -> str:
     """Return what the steps compute, as SQL."""
     parts = []
     for step in steps:
-        if isinstance(step, Kept):
+        if isinstance(step, FilterStep):
             parts.append(f"where {sql_of(step.condition)}")
         elif isinstance(step, Generated):
             parts.append(sql_of(step.generator))
@@ -375,7 +375,7 @@ def shown_steps(steps: tuple[SegmentStep, ...]) -> str:
     return "; ".join(parts) or "columns as they are"
 
 
-def sql_of(node: Node) -> str:
+def sql_of(node: Expr) -> str:
     """Return an expression as SQL, as the query has it."""
     if node.is_column or node.catalyst is None:
         return node.described

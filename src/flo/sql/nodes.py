@@ -46,13 +46,13 @@ class SqlError(ElementError):
 
 
 @dataclass(frozen=True)
-class Node(ColumnFunction):
+class Expr(ColumnFunction):
     """An expression of Catalyst. A column has the class `AttributeReference`, and its name as option."""
 
     name: str
     type: pa.DataType
     nullable: bool
-    children: tuple[Node, ...] = ()
+    children: tuple[Expr, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
     catalyst: Java = field(default=None, compare=False)
     """The expression in Catalyst itself, in the process that planned the query. None for an expression of Flo."""
@@ -76,7 +76,7 @@ class Node(ColumnFunction):
     def is_column(self) -> bool:
         return self.name == "AttributeReference"
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[Expr]:
         yield self
         for child in self.children:
             yield from child.walk()
@@ -110,8 +110,8 @@ class Node(ColumnFunction):
         return NodeValue(evaluate(self, rows), self.nullable, self.text)
 
 
-def column(name: str, kind: pa.DataType, nullable: bool) -> Node:
-    return Node("AttributeReference", kind, nullable, (), (("column", name),))
+def column(name: str, kind: pa.DataType, nullable: bool) -> Expr:
+    return Expr("AttributeReference", kind, nullable, (), (("column", name),))
 
 
 MONTHS = pa.month_day_nano_interval()
@@ -127,37 +127,37 @@ class Months(NamedTuple):
         return f"INTERVAL '{self.months}' MONTH"
 
 
-def literal(value: Any, kind: pa.DataType) -> Node:
-    return Node("Literal", kind, value is None, (), (("value", value),))
+def literal(value: Any, kind: pa.DataType) -> Expr:
+    return Expr("Literal", kind, value is None, (), (("value", value),))
 
 
 ZERO = literal(0, pa.int32())
 
 
-def cast(given: Node, kind: pa.DataType) -> Node:
+def cast(given: Expr, kind: pa.DataType) -> Expr:
     """Return an expression in another type. A value that does not fit is an error."""
-    return given if given.type == kind else Node("Cast", kind, given.nullable, (given,), (("mode", "ANSI"),))
+    return given if given.type == kind else Expr("Cast", kind, given.nullable, (given,), (("mode", "ANSI"),))
 
 
-def is_null(of: Node) -> Node:
-    return Node("IsNull", pa.bool_(), False, (of,))
+def is_null(of: Expr) -> Expr:
+    return Expr("IsNull", pa.bool_(), False, (of,))
 
 
-def is_there(of: Node) -> Node:
-    return Node("IsNotNull", pa.bool_(), False, (of,))
+def is_there(of: Expr) -> Expr:
+    return Expr("IsNotNull", pa.bool_(), False, (of,))
 
 
-def combine(name: str, conditions: Iterable[Node]) -> Node:
+def combine(name: str, conditions: Iterable[Expr]) -> Expr:
     """Return conditions as one: `And` of all, or `Or`. None of them may be null."""
-    return reduce(lambda one, other: Node(name, pa.bool_(), False, (one, other)), conditions)
+    return reduce(lambda one, other: Expr(name, pa.bool_(), False, (one, other)), conditions)
 
 
-def one_row(value: str, count: str, kind: pa.DataType) -> Node:
+def one_row(value: str, count: str, kind: pa.DataType) -> Expr:
     """Return the value of the only row, of these columns. It is an error if there are several."""
-    return Node("OneRow", kind, True, (column(value, kind, True), column(count, pa.int64(), True)))
+    return Expr("OneRow", kind, True, (column(value, kind, True), column(count, pa.int64(), True)))
 
 
-def replace_nodes(node: Node, others: dict[Node, Node]) -> Node:
+def replace_nodes(node: Expr, others: dict[Expr, Expr]) -> Expr:
     """Return the expression with some of its parts replaced by others."""
     if node in others:
         return others[node]
@@ -170,7 +170,7 @@ def is_opaque(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.OpaqueType)
 
 
-def evaluate(node: Node, rows: InputRows) -> Data:
+def evaluate(node: Expr, rows: InputRows) -> Data:
     """Return the results for every row; one value if it is the same for all. Without rows, nothing can fail."""
     if not rows.count:
         return pa.nulls(0, node.type)
@@ -198,7 +198,7 @@ def evaluate(node: Node, rows: InputRows) -> Data:
     return _compute(node, function, operands)
 
 
-def _compute(node: Node, function: Function, operands: list[Data]) -> Data:
+def _compute(node: Expr, function: Function, operands: list[Data]) -> Data:
     """Return the results of a function. It gets at least one array."""
     assert function.compute is not None
     if all(isinstance(each, pa.Scalar) for each in operands):
@@ -207,7 +207,7 @@ def _compute(node: Node, function: Function, operands: list[Data]) -> Data:
     return function.compute(node, operands)
 
 
-def _up_to_null(node: Node, function: Function, rows: InputRows) -> Data:
+def _up_to_null(node: Expr, function: Function, rows: InputRows) -> Data:
     """Return the results of a function one operand of which failed: a row with a null does not reach the next."""
     order = function.first or range(len(node.children))
     for place in order:
@@ -227,7 +227,7 @@ def as_array(data: Data, count: int) -> pa.Array:
     return broadcast(data, count)
 
 
-def _choose(node: Node, parts: list[Node], rows: InputRows) -> Data:
+def _choose(node: Expr, parts: list[Expr], rows: InputRows) -> Data:
     """CASE: each branch is evaluated only on the rows that reach it, as an error in another row does not count."""
     if len(parts) == 1:
         return evaluate(parts[0], rows)
@@ -261,7 +261,7 @@ def _by_mask(
     return pa.concat_arrays([part if part.type == kind else part.cast(kind) for part in parts]).take(places)
 
 
-def _combine(node: Node, rows: InputRows) -> Data:
+def _combine(node: Expr, rows: InputRows) -> Data:
     """AND, OR: the right side is not evaluated where the left decides."""
     kleene = pc.and_kleene if node.name == "And" else pc.or_kleene
     left = evaluate(node.children[0], rows)
@@ -280,7 +280,7 @@ def _combine(node: Node, rows: InputRows) -> Data:
         return kleene(as_array(left, rows.count), right)
 
 
-def _first_present(node: Node, rows: InputRows) -> Data:
+def _first_present(node: Expr, rows: InputRows) -> Data:
     if not pa.types.is_nested(node.type):
         try:
             return pc.coalesce(*(evaluate(child, rows) for child in node.children))
@@ -290,16 +290,16 @@ def _first_present(node: Node, rows: InputRows) -> Data:
     values = as_array(evaluate(first, rows), rows.count)
     if not others:
         return values
-    rest = Node(node.name, node.type, node.nullable, tuple(others))
+    rest = Expr(node.name, node.type, node.nullable, tuple(others))
     return _by_mask(
         pc.is_valid(values), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
     )
 
 
-def _in_branches(node: Node) -> Node:
+def _in_branches(node: Expr) -> Expr:
     """Return IN as a chain of OR: a value is compared with one item after the other, until they are equal."""
     value, *items = node.children
-    equal = [Node("EqualTo", pa.bool_(), True, (value, item)) for item in items]
-    is_item = reduce(lambda rest, one: Node("Or", pa.bool_(), True, (one, rest)), reversed(equal))
+    equal = [Expr("EqualTo", pa.bool_(), True, (value, item)) for item in items]
+    is_item = reduce(lambda rest, one: Expr("Or", pa.bool_(), True, (one, rest)), reversed(equal))
     unknown = is_null(value)
-    return Node("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), is_item))
+    return Expr("If", pa.bool_(), True, (unknown, literal(None, pa.bool_()), is_item))

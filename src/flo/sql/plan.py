@@ -9,25 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
-from flo.sql.nodes import Node, column
+from flo.sql.nodes import Expr, column
 
-ColumnNodes: TypeAlias = tuple[Node, ...]
+ColumnNodes: TypeAlias = tuple[Expr, ...]
 """Columns of a relation: nodes of the class `AttributeReference`."""
 
 
 @dataclass(frozen=True)
-class Named:
+class ResultColumn:
     """An expression, and the column that has its result."""
 
-    column: Node
-    given: Node
+    column: Expr
+    given: Expr
 
 
 @dataclass(frozen=True)
-class Order:
+class OrderKey:
     """A key of an order."""
 
-    by: Node
+    by: Expr
     descending: bool
     nulls_last: bool
 
@@ -39,19 +39,19 @@ class Relation:
     columns: ColumnNodes
 
     @property
-    def by_name(self) -> dict[str, Node]:
+    def by_name(self) -> dict[str, Expr]:
         return {each.column: each for each in self.columns}
 
 
 @dataclass(frozen=True)
-class Scan(Relation):
+class TableScan(Relation):
     """The rows of an input. `source` has the input's own names of the columns."""
 
     name: str
     source: tuple[str, ...]
 
     @property
-    def pairs(self) -> list[tuple[Node, str]]:
+    def pairs(self) -> list[tuple[Expr, str]]:
         """The columns with the input's own names of them."""
         return list(zip(self.columns, self.source, strict=True))
 
@@ -66,13 +66,13 @@ class Constant(Relation):
 @dataclass(frozen=True)
 class Project(Relation):
     below: Relation
-    given: tuple[Named, ...]
+    given: tuple[ResultColumn, ...]
 
 
 @dataclass(frozen=True)
 class Filter(Relation):
     below: Relation
-    condition: Node
+    condition: Expr
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,22 @@ class Join(Relation):
     left: Relation
     right: Relation
     how: str
-    condition: Node | None
+    condition: Expr | None
 
 
 @dataclass(frozen=True)
 class Aggregate(Relation):
     below: Relation
-    groups: tuple[Node, ...]
-    given: tuple[Named, ...]
+    groups: tuple[Expr, ...]
+    given: tuple[ResultColumn, ...]
 
 
 @dataclass(frozen=True)
-class Window(Relation):
+class WindowFunctions(Relation):
     below: Relation
-    given: tuple[Named, ...]
-    partition: tuple[Node, ...]
-    order: tuple[Order, ...]
+    given: tuple[ResultColumn, ...]
+    partition: tuple[Expr, ...]
+    order: tuple[OrderKey, ...]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Expand(Relation):
     """Each row several times, with other values."""
 
     below: Relation
-    projections: tuple[tuple[Node, ...], ...]
+    projections: tuple[tuple[Expr, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Generate(Relation):
     """Several rows for each row."""
 
     below: Relation
-    generator: Node
+    generator: Expr
     outer: bool
     items: ColumnNodes
     """The columns that it adds."""
@@ -129,7 +129,7 @@ class Limit(Relation):
     """The first rows in an order, after some that are skipped. `count` is None without a limit."""
 
     below: Relation
-    order: tuple[Order, ...]
+    order: tuple[OrderKey, ...]
     count: int | None
     offset: int = 0
 
@@ -168,23 +168,23 @@ def references(relation: Relation) -> set[int]:
     return below - {relation.loop} if isinstance(relation, Recursion) else below
 
 
-def subqueries(node: Node) -> list[Node]:
+def subqueries(node: Expr) -> list[Expr]:
     return [each for each in node.walk() if each.name == "ScalarSubquery"]
 
 
 def scans(relation: Relation) -> set[str]:
     """Return the names of the inputs that a relation reads."""
-    own = {relation.name} if isinstance(relation, Scan) else set()
+    own = {relation.name} if isinstance(relation, TableScan) else set()
     return own.union(*map(scans, relations_in(relation)))
 
 
-def _nodes_in(part: object) -> list[Node]:
+def _nodes_in(part: object) -> list[Expr]:
     match part:
-        case Node():
+        case Expr():
             return [part]
-        case Named():
+        case ResultColumn():
             return [part.given]
-        case Order():
+        case OrderKey():
             return [part.by]
         case tuple():
             return [node for each in part for node in _nodes_in(each)]
@@ -194,7 +194,7 @@ def _nodes_in(part: object) -> list[Node]:
 def is_stateless(relation: Relation) -> bool:
     """Return whether it is an input, or made of one row by row: by projections, filters and generators."""
     match relation:
-        case Scan():
+        case TableScan():
             return True
         case Project():
             nodes = [each.given for each in relation.given]
@@ -219,7 +219,7 @@ def has_one_row(relation: Relation) -> bool:
     return False
 
 
-def nodes_of(relation: Relation) -> list[Node]:
+def nodes_of(relation: Relation) -> list[Expr]:
     """Return the expressions of a relation itself."""
     own = (getattr(relation, each.name) for each in fields(relation) if each.name not in ("columns", "items"))
     return [node for part in own for node in _nodes_in(part)]
@@ -245,12 +245,12 @@ def canonical(relation: Relation) -> Relation:
 
 def _renamed(part: Any, names: dict[str, str]) -> Any:
     match part:
-        case Node() if part.is_column:
+        case Expr() if part.is_column:
             return column(names.setdefault(part.column, str(len(names))), part.type, part.nullable)
-        case Node():
+        case Expr():
             options = tuple((name, _renamed(each, names)) for name, each in part.options)
             return replace(part, children=_renamed(part.children, names), options=options)
-        case Relation() | Named() | Order():
+        case Relation() | ResultColumn() | OrderKey():
             return replace(part, **{each.name: _renamed(getattr(part, each.name), names) for each in fields(part)})
         case tuple():
             return tuple(_renamed(each, names) for each in part)

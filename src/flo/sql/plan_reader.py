@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from flo.sql import plan
 from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, plain_value, unicode_of
 from flo.sql.java import Java, items_of
-from flo.sql.nodes import Node, column
-from flo.sql.plan import Named, Relation
+from flo.sql.nodes import Expr, column
+from flo.sql.plan import Relation, ResultColumn
 from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Reader(ExpressionReader):
             raise _no_input(node)
         output = items_of(node.output())
         columns = tuple(self._new(each) for each in output)
-        return plan.Scan(columns, name, tuple(each.name() for each in output))
+        return plan.TableScan(columns, name, tuple(each.name() for each in output))
 
     def _onerowrelation(self, node: Java) -> Relation:
         return plan.Constant((), ((),))
@@ -148,11 +148,11 @@ class _Reader(ExpressionReader):
         order = tuple(self._order(each) for each in items_of(node.orderSpec()))
         columns = (*below.columns, *(each.column for each in given))
         if order or not _is_sorted(below):
-            return plan.Window(columns, below, given, partition, order)
+            return plan.WindowFunctions(columns, below, given, partition, order)
         # the first rows for each row of an outer query: their order is that of the rows below
         rows, order = _with_order(below)
-        wide = plan.Window((*rows.columns, *columns[len(below.columns) :]), rows, given, partition, order)
-        return plan.Project(columns, wide, tuple(Named(each, each) for each in columns))
+        wide = plan.WindowFunctions((*rows.columns, *columns[len(below.columns) :]), rows, given, partition, order)
+        return plan.Project(columns, wide, tuple(ResultColumn(each, each) for each in columns))
 
     def _union(self, node: Java) -> Relation:
         parts = tuple(self.relation(each) for each in items_of(node.children()))
@@ -174,8 +174,8 @@ class _Reader(ExpressionReader):
         """Functions in Python, which Spark runs."""
         below = self._below(node)
         results = zip(items_of(node.resultAttrs()), items_of(node.udfs()), strict=True)
-        given = [Named(self._new(result), self.expression(function)) for result, function in results]
-        own = [Named(each, each) for each in below.columns]
+        given = [ResultColumn(self._new(result), self.expression(function)) for result, function in results]
+        own = [ResultColumn(each, each) for each in below.columns]
         return plan.Project((*below.columns, *(each.column for each in given)), below, (*own, *given))
 
     _arrowevalpython = _batchevalpython
@@ -264,7 +264,7 @@ def _is_sorted(relation: Relation) -> bool:
     )
 
 
-def _with_order(relation: Relation) -> tuple[Relation, tuple[plan.Order, ...]]:
+def _with_order(relation: Relation) -> tuple[Relation, tuple[plan.OrderKey, ...]]:
     """Return sorted rows with all columns that their order reads, and the order."""
     if isinstance(relation, plan.Limit):
         whole = relation.count is None and not relation.offset
@@ -275,7 +275,7 @@ def _with_order(relation: Relation) -> tuple[Relation, tuple[plan.Order, ...]]:
         return plan.Filter(below.columns, below, relation.condition), order
     known = {each.column.column for each in relation.given}
     read = dict.fromkeys(name for each in order for name in sorted(each.by.reads) if name not in known)
-    more = tuple(Named(below.by_name[name], below.by_name[name]) for name in read)
+    more = tuple(ResultColumn(below.by_name[name], below.by_name[name]) for name in read)
     given = (*relation.given, *more)
     return plan.Project(tuple(each.column for each in given), below, given), order
 
@@ -284,5 +284,5 @@ def _is_session(key: Java) -> bool:
     return bool(key.getClass().getSimpleName() == "AttributeReference" and key.metadata().contains(SESSIONS))
 
 
-def _nullable(columns: tuple[Node, ...], nullable: bool) -> tuple[Node, ...]:
+def _nullable(columns: tuple[Expr, ...], nullable: bool) -> tuple[Expr, ...]:
     return tuple(column(each.column, each.type, True) for each in columns) if nullable else columns

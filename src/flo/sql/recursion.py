@@ -27,8 +27,8 @@ from flo.columns.expression import Expression
 from flo.columns.row_types import row_type_of
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import Node, column, combine, literal
-from flo.sql.plan import Named, Relation
+from flo.sql.nodes import Expr, column, combine, literal
+from flo.sql.plan import Relation, ResultColumn
 from flo.sql.row_streams import RowStream, joined, layout_of, own_columns, united
 from flo.values.operators.elementwise import Filter
 from flo.values.operators.fixpoint import MOST_ROUNDS, RowLimit
@@ -61,13 +61,13 @@ def _nested() -> UnsupportedQueryError:
     )
 
 
-def _kind(relation: plan.Recursion, *more: Node) -> ZSet[Any]:
+def _kind(relation: plan.Recursion, *more: Expr) -> ZSet[Any]:
     """Return the type of the rows. Nulls may come from the step."""
     fields = [pa.field(each.column, each.type, True) for each in relation.columns]
     return ZSet(row_type_of(pa.schema([*fields, *(pa.field(each.column, each.type, False) for each in more)])))
 
 
-def _named(relation: plan.Recursion, part: Relation) -> dict[str, Node]:
+def _named(relation: plan.Recursion, part: Relation) -> dict[str, Expr]:
     """Return the columns of the anchor or the step under the names of the recursion."""
     return {new.column: old for new, old in zip(relation.columns, part.columns, strict=False)}
 
@@ -94,7 +94,7 @@ def _levels(compiler: Compiler, relation: plan.Recursion) -> RowStream:
     first = {**_named(relation, relation.anchor), LEVEL: ONE}
     anchor = compiler.project(compiler.stream(relation.anchor), first)
     step, level = _ByLevel(relation).of(relation.step)
-    next_level = Node("Add", NUMBER, False, (level, ONE), (("mode", "ANSI"),))
+    next_level = Expr("Add", NUMBER, False, (level, ONE), (("mode", "ANSI"),))
 
     def body(rows: RowStream) -> RowStream:
         open_rows = rows if relation.level_limit is None else _where(rows, _at_most(relation.level_limit))
@@ -112,12 +112,12 @@ def _levels(compiler: Compiler, relation: plan.Recursion) -> RowStream:
     return _within_limits(compiler, relation, rows)
 
 
-def _where(rows: RowStream, condition: Node) -> RowStream:
+def _where(rows: RowStream, condition: Expr) -> RowStream:
     return rows.scope.apply(Filter(Expression(condition, (layout_of(rows),))), rows, verb="sql")[0]
 
 
-def _at_most(limit: int) -> Node:
-    return Node("LessThanOrEqual", pa.bool_(), False, (LEVEL_OF_ROW, literal(limit, NUMBER)))
+def _at_most(limit: int) -> Expr:
+    return Expr("LessThanOrEqual", pa.bool_(), False, (LEVEL_OF_ROW, literal(limit, NUMBER)))
 
 
 def _below(compiler: Compiler, rows: RowStream, most: int) -> RowStream:
@@ -125,7 +125,7 @@ def _below(compiler: Compiler, rows: RowStream, most: int) -> RowStream:
     counted = rows.group_by(LEVEL).agg(**{"==rows": AggregateSpec("count")})
     running = counted.over(order_by=LEVEL).with_columns(**{"==sum": AggregateSpec("sum", ("==rows",))})
     total = column("==sum", layout_of(running).schema.field("==sum").type, True)
-    fewer = Node("LessThan", pa.bool_(), True, (total, literal(most, total.type)))
+    fewer = Expr("LessThan", pa.bool_(), True, (total, literal(most, total.type)))
     key = {f"{LEVEL}_open": LEVEL_OF_ROW}
     return compiler.project(
         joined(rows, compiler.project(_where(running, fewer), key), {LEVEL: LEVEL_OF_ROW}, key, "inner"),
@@ -141,15 +141,15 @@ def _within_limits(compiler: Compiler, relation: plan.Recursion, rows: RowStream
     if relation.level_limit is None and row_limit is None:
         return rows
     within = literal(True, pa.bool_()) if relation.level_limit is None else _at_most(relation.level_limit)
-    beyond = Node("Not", pa.bool_(), False, (within,))
+    beyond = Expr("Not", pa.bool_(), False, (within,))
     names = "==within", "==beyond"
     marks = {
-        name: Node("If", NUMBER, True, (each, ONE, literal(None, NUMBER)))
+        name: Expr("If", NUMBER, True, (each, ONE, literal(None, NUMBER)))
         for name, each in zip(names, (within, beyond), strict=True)
     }
     counts = compiler.project(rows, marks).agg(**{name: AggregateSpec("count", (name,)) for name in names})
     limits = (("levels", relation.level_limit), ("rows", row_limit))
-    outside = Node("RecursionLimits", pa.bool_(), True, tuple(column(e, pa.int64(), True) for e in names), limits)
+    outside = Expr("RecursionLimits", pa.bool_(), True, tuple(column(e, pa.int64(), True) for e in names), limits)
     nothing = {
         name: replace(literal(None, each.type), nullable=each.nullable) for name, each in own_columns(rows).items()
     }
@@ -163,14 +163,14 @@ class _ByLevel:
     recursion: plan.Recursion
     count: int = 0
 
-    def _new_level(self) -> Node:
+    def _new_level(self) -> Expr:
         self.count += 1
         return column(f"{LEVEL}{self.count}", NUMBER, False)
 
     def _depends(self, relation: Relation) -> bool:
         return self.recursion.loop in plan.references(relation)
 
-    def of(self, relation: Relation) -> tuple[Relation, Node]:
+    def of(self, relation: Relation) -> tuple[Relation, Expr]:
         """Return a relation with the level, and the column that has it."""
         if isinstance(relation, plan.Reference) and relation.loop == self.recursion.loop:
             level = self._new_level()
@@ -184,15 +184,22 @@ class _ByLevel:
             case plan.Union():
                 parts, level = tuple(self.of(part)[0] for part in relation.parts), self._new_level()
                 return replace(relation, columns=(*relation.columns, level), parts=parts), level
-            case plan.Project() | plan.Filter() | plan.Generate() | plan.Expand() | plan.Aggregate() | plan.Window():
+            case (
+                plan.Project()
+                | plan.Filter()
+                | plan.Generate()
+                | plan.Expand()
+                | plan.Aggregate()
+                | plan.WindowFunctions()
+            ):
                 below, level = self.of(relation.below)
                 changed: dict[str, Any] = {"columns": (*relation.columns, level), "below": below}
                 match relation:
                     case plan.Project() | plan.Aggregate():
-                        changed["given"] = (*relation.given, Named(level, level))
+                        changed["given"] = (*relation.given, ResultColumn(level, level))
                     case plan.Expand():
                         changed["projections"] = tuple((*each, level) for each in relation.projections)
-                    case plan.Window():
+                    case plan.WindowFunctions():
                         changed["partition"] = (*relation.partition, level)
                 if isinstance(relation, plan.Aggregate) and relation.groups:
                     return replace(relation, **changed, groups=(*relation.groups, level)), level
@@ -218,19 +225,19 @@ class _ByLevel:
                     ("JOIN", "of the recursive relation"),
                 )
 
-    def _in_every_level(self, relation: Relation) -> tuple[Relation, Node]:
+    def _in_every_level(self, relation: Relation) -> tuple[Relation, Expr]:
         """Return the rows of a relation that is the same in every level, for each level that there is."""
         names = [f"{LEVEL}{self.count}_{place}" for place, _ in enumerate(self.recursion.columns)]
         own = tuple(column(name, of.type, True) for name, of in zip(names, self.recursion.columns, strict=True))
         reference, level = self.of(plan.Reference(own, self.recursion.loop))
-        levels = plan.Aggregate((level,), reference, (level,), (Named(level, level),))
+        levels = plan.Aggregate((level,), reference, (level,), (ResultColumn(level, level),))
         return plan.Join((*relation.columns, level), relation, levels, "inner", None), level
 
-    def _join(self, relation: plan.Join) -> tuple[Relation, Node]:
+    def _join(self, relation: plan.Join) -> tuple[Relation, Expr]:
         left, right, condition = relation.left, relation.right, relation.condition
         needs_left = relation.how not in ("inner", "right") or self._depends(left)
         needs_right = relation.how in ("right", "full") or self._depends(right)
-        levels: list[Node] = []
+        levels: list[Expr] = []
         if needs_left:
             left, level = self.of(left)
             levels.append(level)
@@ -244,7 +251,7 @@ class _ByLevel:
                     "the step of a recursion has a full join of the recursive relation, or NOT IN",
                     instead=("NOT EXISTS (…)", "instead of NOT IN"),
                 )
-            same = Node("EqualTo", pa.bool_(), False, tuple(levels))
+            same = Expr("EqualTo", pa.bool_(), False, tuple(levels))
             condition = same if condition is None else combine("And", (condition, same))
         level = levels[-1] if relation.how == "right" else levels[0]
         columns = (*relation.columns, level)

@@ -18,9 +18,9 @@ import pyarrow as pa
 from flo.columns.nodes import Data as Data
 
 if TYPE_CHECKING:
-    from flo.sql.nodes import Node
+    from flo.sql.nodes import Expr
 
-Compute: TypeAlias = "Callable[[Node, list[Data]], Data]"
+Compute: TypeAlias = "Callable[[Expr, list[Data]], Data]"
 
 ANSI, LEGACY, TRY = MODES = ("ANSI", "LEGACY", "TRY")
 """Evaluation modes: an error, Spark 3's lenient result, or null."""
@@ -91,7 +91,7 @@ class Operand:
     constant: bool = False
     repeated: bool = False
 
-    def accepts(self, node: Node) -> bool:
+    def accepts(self, node: Expr) -> bool:
         return family_of(node.type) is self.family and (not self.constant or node.name == "Literal")
 
     def __str__(self) -> str:
@@ -105,10 +105,10 @@ class Signature:
     operands: tuple[Operand, ...]
     result: Family | None = None
     modes: tuple[str, ...] = ()
-    only: Callable[[Node], bool] = field(default=lambda node: True, compare=False)
+    only: Callable[[Expr], bool] = field(default=lambda node: True, compare=False)
     """Whether it is for this node too, whose operands are of these families."""
 
-    def accepts(self, node: Node) -> bool:
+    def accepts(self, node: Expr) -> bool:
         if self.result is not None and family_of(node.type) is not self.result:
             return False
         if self.modes and node.option("mode") not in self.modes:
@@ -188,12 +188,12 @@ LEAVES = ("AttributeReference", "Literal", "ScalarSubquery")
 """Classes without operands. They are computed whatever their type is."""
 
 
-def is_computed(node: Node) -> bool:
+def is_computed(node: Expr) -> bool:
     """Return whether an expression and all of its parts are computed on Arrow. Otherwise Spark must compute it."""
     return next(not_computed(node), None) is None
 
 
-def not_computed(node: Node) -> Iterator[Node]:
+def not_computed(node: Expr) -> Iterator[Expr]:
     """Yield the parts of an expression that are not computed on Arrow, given their operands."""
     if node.name not in LEAVES and not _is_declared(node):
         yield node
@@ -201,14 +201,14 @@ def not_computed(node: Node) -> Iterator[Node]:
         yield from not_computed(child)
 
 
-def _is_declared(node: Node) -> bool:
+def _is_declared(node: Expr) -> bool:
     function = functions().get(node.name)
     if function is None or family_of(node.type) is None or node.option("variant") is not None:
         return False  # a variant is a setting of Spark that nothing here follows
     return any(each.accepts(node) for each in function.signatures)
 
 
-def types_text(node: Node) -> str:
+def types_text(node: Expr) -> str:
     """Return the types of a node's operands and its result, and its mode, as text."""
     mode = node.option("mode")
     return f"({', '.join(str(child.type) for child in node.children)}) -> {node.type}" + (f", {mode}" if mode else "")

@@ -11,7 +11,7 @@ from flo.api.joins import RIGHT, join_rows
 from flo.api.stream import Stream
 from flo.columns.layout import Layout
 from flo.core.stream_type import Unbounded
-from flo.sql.nodes import Node, column
+from flo.sql.nodes import Expr, column
 from flo.values.weighted import ZSet
 
 RowStream: TypeAlias = Stream[ZSet[Any], Unbounded]
@@ -23,7 +23,7 @@ def layout_of(stream: RowStream) -> Layout:
     return layout
 
 
-def own_columns(stream: RowStream) -> dict[str, Node]:
+def own_columns(stream: RowStream) -> dict[str, Expr]:
     layout = layout_of(stream)
     return {
         name: column(name, cell.arrow, cell.nullable) for name, cell in zip(layout.names, layout.cells, strict=True)
@@ -41,7 +41,7 @@ def joined(
     other_on: Iterable[str],
     how: str,
     *,
-    where: Node | None = None,
+    where: Expr | None = None,
     nulls_equal: bool = False,
 ) -> RowStream:
     """Return the rows of a join on these columns, and on a condition."""

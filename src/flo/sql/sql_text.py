@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flo.sql.nodes import Node
+    from flo.sql.nodes import Expr
 
 INFIX = {
     "Add": "+",
@@ -46,7 +46,7 @@ FUNCTIONS = {
 """Names of functions that differ from those of their classes; an empty name for what users do not write."""
 
 
-def sql_text(node: Node) -> str:
+def sql_text(node: Expr) -> str:
     """Return an expression as text. Conversions, and what Spark adds by itself, are left out."""
     match node.name:
         case "AttributeReference":
@@ -73,12 +73,12 @@ def sql_text(node: Node) -> str:
     return f"{name}({', '.join(map(sql_text, node.children))})"
 
 
-def _operand(node: Node) -> str:
+def _operand(node: Expr) -> str:
     text = sql_text(node)
     return f"({text})" if " " in text and not text.endswith(")") and node.name in INFIX else text
 
 
-def _case(node: Node) -> str:
+def _case(node: Expr) -> str:
     *parts, last = node.children if len(node.children) % 2 else (*node.children, None)
     pairs = zip(parts[::2], parts[1::2], strict=True)
     written = "".join(f" WHEN {sql_text(when)} THEN {sql_text(then)}" for when, then in pairs if when and then)

@@ -17,7 +17,7 @@ from flo.sql import plan
 from flo.sql.aggregates import Aggregates, Computed, counted, packed, sum_type, unpacked
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.java import EXPRESSIONS, java_package, scala_object
-from flo.sql.nodes import MONTHS, ZERO, Months, Node, cast, is_null, literal
+from flo.sql.nodes import MONTHS, ZERO, Expr, Months, cast, is_null, literal
 from flo.sql.row_streams import RowStream, joined
 from flo.values.operators.over import FrameBound
 
@@ -33,7 +33,7 @@ RANKS = {
 }
 
 
-def add_windows(compiler: Compiler, stream: RowStream, relation: plan.Window) -> RowStream:
+def add_windows(compiler: Compiler, stream: RowStream, relation: plan.WindowFunctions) -> RowStream:
     """Return the rows with the results of window functions."""
     windows = _Windows(relation)
     results = {each.column.column: windows.result(each.given) for each in relation.given}
@@ -48,7 +48,7 @@ def add_windows(compiler: Compiler, stream: RowStream, relation: plan.Window) ->
 
 
 def _with_partitions(
-    compiler: Compiler, rows: RowStream, stream: RowStream, parts: dict[str, Node], whole: Aggregates
+    compiler: Compiler, rows: RowStream, stream: RowStream, parts: dict[str, Expr], whole: Aggregates
 ) -> RowStream:
     """Return the rows with aggregates of their whole partitions."""
     keys = {f"{name}_key": each for name, each in parts.items()}
@@ -59,7 +59,7 @@ def _with_partitions(
     return joined(compiler.extended(rows, part), compiler.extended(given.agg(**whole.specs), key), part, key, "inner")
 
 
-def order_keys(order: tuple[plan.Order, ...]) -> tuple[dict[str, Node], list[Any] | None]:
+def order_keys(order: tuple[plan.OrderKey, ...]) -> tuple[dict[str, Expr], list[Any] | None]:
     """Return the keys of an order as columns, and the order by these; None if there are no keys."""
     keys = {f"==order{place}": each.by for place, each in enumerate(order)}
     named = zip(keys, order, strict=True)
@@ -71,20 +71,20 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
 
     replaces, word = "WindowExpression", "window"
 
-    def __init__(self, relation: plan.Window) -> None:
+    def __init__(self, relation: plan.WindowFunctions) -> None:
         super().__init__()
         self.order = relation.order
         expressions = [node for each in relation.given for node in each.given.walk() if node.name == self.replaces]
         self.zone = expressions[0].option("zone")
         offsets = [each for node in expressions for each in node.option("frame")[1:]]
         self.varies = len(self.order) == 1 and _varies(self.order[0].by.type, offsets, self.zone)
-        self.bounds: list[plan.Order] = []
+        self.bounds: list[plan.OrderKey] = []
         """Bounds of ranges that are not at a fixed distance from a row: more columns of the order, which change none
         of it, as they follow from the first."""
         self.whole = Aggregates(merges=False)
         """Aggregates of whole partitions that have no frames."""
 
-    def _computed(self, given: Node) -> Node:
+    def _computed(self, given: Expr) -> Expr:
         function, frame, where = given.children[0], given.option("frame"), None
         if function.name == "AggregateExpression":
             function, *condition = function.children
@@ -104,12 +104,12 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
             case "Sum":
                 of = function.children[0]
                 total = self._framed("sum", [of], where, frame, sum_type(of.type))
-                return Node("SumResult", function.type, True, (total,), function.options)
+                return Expr("SumResult", function.type, True, (total,), function.options)
             case "Average":
                 of = function.children[0]
                 total = self._framed("sum", [of], where, frame, sum_type(of.type))
                 count = self._framed("count", [of], where, frame, pa.int64(), nullable=False)
-                return Node("AverageResult", function.type, True, (total, count), function.options)
+                return Expr("AverageResult", function.type, True, (total, count), function.options)
             case "Min" | "Max":
                 return self._framed(function.name.lower(), function.children[:1], where, frame, function.type)
             case "NthValue":
@@ -148,7 +148,7 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
             self.bounds.append(bound)
         return FrameBound(1 + self.bounds.index(bound))
 
-    def _neighbour(self, function: Node) -> Node:
+    def _neighbour(self, function: Expr) -> Expr:
         """lag and lead. Where there is no such row, the result is the default value of this row."""
         of, distance, default = function.children
         steps, backwards = _constant(distance), function.name == "Lag"
@@ -167,7 +167,7 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
         there = self._column(WindowSpec(kind, self._argument(row), (steps, None)), row.type)
         return _or_default(there, unpacked(there, function.type), default)
 
-    def _neighbour_without_nulls(self, function: Node, steps: int, backwards: bool) -> Node:
+    def _neighbour_without_nulls(self, function: Expr, steps: int, backwards: bool) -> Expr:
         of = function.children[0]
         frame = ("rows", None, -1) if backwards else ("rows", 1, None)
         if steps == 1:
@@ -179,13 +179,13 @@ class _Windows(Computed[AggregateSpec | WindowSpec]):
     def _framed(
         self,
         kind: str,
-        arguments: Iterable[Node],
+        arguments: Iterable[Expr],
         where: str | None,
         frame: tuple[str, Any, Any],
         result: pa.DataType,
         *,
         nullable: bool = True,
-    ) -> Node:
+    ) -> Expr:
         names = tuple(map(self._argument, arguments))
         return self._column(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
 
@@ -197,20 +197,20 @@ class _InFrame(Aggregates):
         super().__init__(merges=False)
         self.windows, self.frame = windows, frame
 
-    def _argument(self, given: Node) -> str:
+    def _argument(self, given: Expr) -> str:
         return self.windows._argument(given)
 
-    def _column(self, spec: AggregateSpec, result: pa.DataType, *, nullable: bool = True) -> Node:
+    def _column(self, spec: AggregateSpec, result: pa.DataType, *, nullable: bool = True) -> Expr:
         return self.windows._column(replace(spec, **self.frame), result, nullable=nullable)
 
 
-def _sum(by: Node, offset: Any, zone: str) -> Node:
+def _sum(by: Expr, offset: Any, zone: str) -> Expr:
     """Return the key of an order plus the offset of a bound, as Spark computes it."""
     of_dates = pa.types.is_date(by.type)
     if not isinstance(offset, (Months, datetime.timedelta)):
         if of_dates:
-            return Node("DateAdd", by.type, by.nullable, (by, literal(offset, pa.int32())))
-        return Node("Add", by.type, by.nullable, (by, literal(offset, by.type)), (("mode", "ANSI"),))
+            return Expr("DateAdd", by.type, by.nullable, (by, literal(offset, pa.int32())))
+        return Expr("Add", by.type, by.nullable, (by, literal(offset, by.type)), (("mode", "ANSI"),))
     expressions, times = java_package(EXPRESSIONS), java_package("java.time")
     if isinstance(offset, Months):
         kind, span, word = MONTHS, times.Period.ofMonths(offset.months), "YMInterval"
@@ -222,7 +222,7 @@ def _sum(by: Node, offset: Any, zone: str) -> Node:
     name, zones = (f"DateAdd{word}", ()) if of_dates else (f"TimestampAdd{word}", (java_package("scala").Some(zone),))
     step = replace(literal(offset, kind), catalyst=constant)
     catalyst = getattr(expressions, name)(constant, constant, *zones)  # its operands are replaced by those of the node
-    return Node(name, by.type, by.nullable, (by, step), (("zone", zone),), catalyst)
+    return Expr(name, by.type, by.nullable, (by, step), (("zone", zone),), catalyst)
 
 
 def _varies(kind: pa.DataType, offsets: list[Any], zone: str) -> bool:
@@ -242,17 +242,17 @@ _FIXED = re.compile(r"UTC|GMT|Z|[+-](0\d|1[0-8]):[0-5]\d")
 """Time zones all of whose days have 24 hours."""
 
 
-def _or_default(there: Node, value: Node, default: Node) -> Node:
+def _or_default(there: Expr, value: Expr, default: Expr) -> Expr:
     """Return a value, or a default one where there is no row that has it."""
     missing = is_null(there)
-    return Node("If", value.type, True, (missing, default, value))
+    return Expr("If", value.type, True, (missing, default, value))
 
 
-def _is_constant_null(given: Node) -> bool:
+def _is_constant_null(given: Expr) -> bool:
     return given.name == "Literal" and given.option("value") is None
 
 
-def _constant(given: Node) -> Any:
+def _constant(given: Expr) -> Any:
     if given.name == "UnaryMinus":
         return -_constant(given.children[0])
     if given.name != "Literal":

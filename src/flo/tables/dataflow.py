@@ -37,7 +37,7 @@ Work: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], float]
 """What an operator did: the rows of each of its inputs, those of each of its outputs, and its seconds."""
 
 
-class Meter:
+class DataflowMeter:
     """Counts what the operators of a dataflow do: rows by stream, and seconds by operator."""
 
     def __init__(self, wiring: Wiring) -> None:
@@ -116,7 +116,7 @@ class Dataflow(StatefulLoop[Moment]):
             for vertex in dag.vertices
         ]
         self.nodes = list(self._initial)
-        self._meter: Meter | None = None
+        self._meter: DataflowMeter | None = None
         self._marked = set(range(len(self.nodes)))  # an operator may have work without any input, as a literal does
 
     @cached_property
@@ -136,7 +136,7 @@ class Dataflow(StatefulLoop[Moment]):
     def metered(self, nodes: Sequence[Node] | None = None) -> Dataflow:
         """The same, counting what its operators do from now on."""
         loop = self.started(nodes)
-        loop._meter = Meter(self._wiring)
+        loop._meter = DataflowMeter(self._wiring)
         return loop
 
     def work(self) -> dict[str, Work]:

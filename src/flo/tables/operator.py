@@ -151,7 +151,7 @@ def kept(nothing: T, cut: Cut, rows_of: str = "", holds: int | None = None) -> T
 
 
 @dataclass(frozen=True)
-class Part:
+class StatePart:
     """A part of an operator's state, as its class declares it."""
 
     name: str
@@ -237,10 +237,10 @@ class OnTables(Operator, Generic[Op]):
         )
 
     @classmethod
-    def parts(cls) -> tuple[Part, ...]:
+    def parts(cls) -> tuple[StatePart, ...]:
         """The parts of its state, in their order in an expression, which has `like` before them."""
         return tuple(
-            Part(
+            StatePart(
                 each.name,
                 each.metadata.get(_CUT, cls.cut),
                 each.metadata.get(_ROWS_OF, ""),

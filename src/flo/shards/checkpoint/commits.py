@@ -43,7 +43,7 @@ BACK = "back"
 _BACK_TO = "back-to-"
 
 
-class Given(NamedTuple):
+class LastGiven(NamedTuple):
     """What the sink of an output was given last."""
 
     version: int
@@ -117,7 +117,7 @@ def commit_version(
     shards: int,
     versions: Mapping[int, StateVersions],
     epoch: int = 0,
-    given: Mapping[str, Given] | None = None,
+    given: Mapping[str, LastGiven] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> None:
     """Makes a version visible to readers. Raises if a query with a later epoch has committed it.
@@ -230,13 +230,13 @@ def _fields(version: int) -> dict[str, Any]:
     return {"version": version, "epoch": int, STATE_VERSIONS: dict}
 
 
-def read_given(where: str, version: int) -> dict[str, Given] | None:
+def read_given(where: str, version: int) -> dict[str, LastGiven] | None:
     """What sinks were given up to a version; None if the commit does not say."""
     given = read_commit(where, version).get(GIVEN)
-    return given if given is None else {name: Given(*each) for name, each in given.items()}
+    return given if given is None else {name: LastGiven(*each) for name, each in given.items()}
 
 
-def record_given(where: str, version: int, given: Mapping[str, Given]) -> None:
+def record_given(where: str, version: int, given: Mapping[str, LastGiven]) -> None:
     """Changes what sinks were given up to a version."""
     _replace(where, version, {**read_commit(where, version), GIVEN: given})
 

@@ -25,7 +25,7 @@ from flo.shards.tasks.state import READABLE, removal_step
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
 
 
-class Kept(NamedTuple):
+class KeptVersions(NamedTuple):
     """The versions that readers may read."""
 
     oldest: int = 0
@@ -34,7 +34,7 @@ class Kept(NamedTuple):
     """And these, which have tags."""
 
     @classmethod
-    def of(cls, commits: Commits, oldest: int) -> Kept:
+    def of(cls, commits: Commits, oldest: int) -> KeptVersions:
         return cls(oldest, tuple(sorted({each for each in commits.tags.values() if each < oldest})))
 
 
@@ -60,7 +60,7 @@ class Retention:
             )
         return cls(READABLE, float(age[1]) * SECONDS[age[2]])
 
-    def apply(self, where: str, version: int) -> Kept | None:
+    def apply(self, where: str, version: int) -> KeptVersions | None:
         """Removes the commits of versions that are no longer kept. Returns those that are; None if it did not look.
 
         A version is kept as long as it was the newest one at some time within the age.
@@ -74,4 +74,4 @@ class Retention:
             remove_commit(where, number)
         oldest = ages[count][0]
         self._next = version + removal_step(version - oldest)
-        return Kept.of(Commits.read(where), oldest)
+        return KeptVersions.of(Commits.read(where), oldest)

@@ -18,7 +18,7 @@ from flo.shards.checkpoint.commits import read_commit
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.program_changes import Description, input_names
 from flo.shards.checkpoint.spark_logs import ENDED
-from flo.shards.evolution.comparison import Comparison, compare_programs
+from flo.shards.evolution.comparison import ProgramComparison, compare_programs
 from flo.shards.evolution.filling import FillBuilder, FillProgram
 from flo.shards.evolution.snapshots import is_whole
 from flo.shards.program import ShardedProgram
@@ -33,7 +33,7 @@ def plan_change(
     before: Description,
     ours: Description,
     refill: Sequence[str] = (),
-) -> tuple[Comparison, FillProgram]:
+) -> tuple[ProgramComparison, FillProgram]:
     """Compares our program with that of a version, and plans how to fill what is not kept."""
     outlines = from_plain(before["outline"]), from_plain(ours["outline"])
     stale = ids_with_functions(ours, refill) | changed_sources(before, ours) | find_replaced(*outlines)
@@ -44,7 +44,7 @@ def plan_change(
     return compared, plan_fill(program, where, version, compared)
 
 
-def plan_fill(program: ShardedProgram, where: str, version: int, compared: Comparison) -> FillProgram:
+def plan_fill(program: ShardedProgram, where: str, version: int, compared: ProgramComparison) -> FillProgram:
     """How to fill what is not kept."""
     ended = ended_inputs(where, version, compared.before)
     names = list(program.output_types)

@@ -50,7 +50,7 @@ IsWhole: TypeAlias = Callable[[Holder], bool]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ProgramComparison:
     """The program of a checkpoint, and ours."""
 
     before: Description
@@ -110,7 +110,7 @@ class Comparison:
         return {each.name for each in schema if each.nullable and f"{stream.name}.{each.name}" not in known}
 
 
-def compare_programs(before: Description, ours: Description, dag: Dag, refill: frozenset[str]) -> Comparison:
+def compare_programs(before: Description, ours: Description, dag: Dag, refill: frozenset[str]) -> ProgramComparison:
     """Compares two programs. `refill` are the ids of operators, and the names of inputs, whose rows are not those of
     before: what follows is computed anew."""
     theirs = {key: (stage["level"], each) for stage in before["stages"] for key, each in stage["operators"].items()}
@@ -123,7 +123,7 @@ def compare_programs(before: Description, ours: Description, dag: Dag, refill: f
     )
     changed = {stream.name for vertex in dag.vertices if vertex.id in stale for stream in vertex.outputs} | refill
     changed = set(map(without_number, changed))
-    return Comparison(
+    return ProgramComparison(
         before,
         ours,
         dag,

@@ -39,7 +39,7 @@ from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
-from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables
+from flo.tables.operator import Cut, OnTables, Placement, StatePart, operators_on_tables
 from flo.tables.operators.clocks import ClockOfPartitions
 from flo.tables.operators.weights import select_rows
 from flo.tables.state.keys import Keys, keys_of
@@ -198,7 +198,7 @@ class _Cutting:
             for shard in range(self.shards)
         ]
 
-    def _part(self, described: Any, part: Part, given: list[Any], parts: dict[str, list[Term]]) -> list[Term]:
+    def _part(self, described: Any, part: StatePart, given: list[Any], parts: dict[str, list[Term]]) -> list[Term]:
         if part.cut is None:
             raise _uncut(described, f"it does not declare how `{part.name}` is cut")
         if part.cut is Cut.BY_ROW:

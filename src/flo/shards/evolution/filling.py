@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from flo.core.structural import EmitOnce
 from flo.program.dag import Dag, Stream, Vertex
-from flo.shards.evolution.comparison import Comparison, Holder, IsWhole
+from flo.shards.evolution.comparison import Holder, IsWhole, ProgramComparison
 from flo.tables.operator import OnTables
 
 
@@ -52,7 +52,7 @@ class FillBuilder:
 
     def __init__(
         self,
-        compared: Comparison,
+        compared: ProgramComparison,
         names: list[str],
         wanted: frozenset[str],
         ended: frozenset[str],

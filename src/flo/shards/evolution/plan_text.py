@@ -23,7 +23,7 @@ from flo.core.program_outline import ANEW, AppliedOperator, expect_same_function
 from flo.program.dag import Stream
 from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.program_changes import PAST_INPUTS
-from flo.shards.evolution.comparison import Comparison
+from flo.shards.evolution.comparison import ProgramComparison
 from flo.shards.evolution.filling import FillProgram, Refilled, has_state
 from flo.shards.evolution.snapshots import count_rows
 from flo.shards.tasks.output_files import COUNT, PARTS
@@ -47,7 +47,7 @@ class PlannedOperator(NamedTuple):
 class ChangePlan:
     """What a start of a changed program would do."""
 
-    compared: Comparison
+    compared: ProgramComparison
     fill: FillProgram
     where: str
     version: int

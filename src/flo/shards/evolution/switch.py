@@ -20,7 +20,7 @@ from flo.core.checkpoint import decode, encode
 from flo.core.term import Term
 from flo.shards.checkpoint.commits import read_state_versions
 from flo.shards.checkpoint.inspect import runs_in
-from flo.shards.evolution.comparison import Comparison
+from flo.shards.evolution.comparison import ProgramComparison
 from flo.shards.plan.stages import Plan, Stage
 from flo.shards.tasks.output_files import VIEW, Output
 from flo.shards.tasks.state import BLANK, StateVersions, shard_path, state_folder
@@ -82,7 +82,7 @@ class StoredStates:
 class Switch:
     """Moves a checkpoint to the stages of a changed program."""
 
-    compared: Comparison
+    compared: ProgramComparison
     plan: Plan
     outputs: list[Output]
     before: StoredStates

@@ -9,7 +9,7 @@
           join_zsets(shop, name, city, price)   on tables   keeps left, right
           = sold                              output
 
-A `Block` is one of these parts: where the rows are (level 0), or a stage. A row of a block is an operator, a stream
+A `PlanSection` is one of these parts: where the rows are (level 0), or a stage. A row of a block is an operator, a stream
 that is sent (→), or an output (=).
 """
 
@@ -37,7 +37,7 @@ WIDEST = 200
 
 
 @dataclass(frozen=True)
-class Block:
+class PlanSection:
     """A part of the plan: what happens to rows before the first shuffle (level 0), or a stage."""
 
     level: int
@@ -64,7 +64,7 @@ class Block:
 
 def plan_blocks(
     plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int], written: bool = False
-) -> list[Block]:
+) -> list[PlanSection]:
     """One block for the inputs and one for each stage. `written` says whether Catalyst writes the outputs."""
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
     blocks = []
@@ -77,11 +77,11 @@ def plan_blocks(
         operators = list(_operators(plan, level, native))
         rows, verbs = [row for row, _ in operators], [verb for _, verb in operators]
         by = WRITTEN if written else ""
-        blocks.append(Block(level, title, rows, sends, names_here, verbs, _fixpoints(plan, level), by))
+        blocks.append(PlanSection(level, title, rows, sends, names_here, verbs, _fixpoints(plan, level), by))
     return blocks
 
 
-def explain_plan(name: str, plan: Plan, blocks: list[Block], native: set[int], where: str = "on Spark") -> str:
+def explain_plan(name: str, plan: Plan, blocks: list[PlanSection], native: set[int], where: str = "on Spark") -> str:
     """The blocks as text, and why functions are called row by row."""
     lines = [f"flow {name}, {where}"]
     for block in blocks:

@@ -24,7 +24,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
-from flo.shards.checkpoint.commits import BACK, Given, committed_versions, read_commit, read_given, record_given
+from flo.shards.checkpoint.commits import BACK, LastGiven, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.program_changes import BACKS, read_description, read_shards
 from flo.shards.checkpoint.stored_views import StoredView
@@ -77,7 +77,7 @@ class Giving:
         self.retrying = retrying or Retrying()
         self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
         """What an engine adds to changes for its own sinks."""
-        self.given: dict[str, Given] = {}
+        self.given: dict[str, LastGiven] = {}
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
         self._changed: Mapping[str, ChangedOutput] = {}
@@ -396,7 +396,7 @@ class Giving:
             self._note(name, changes.version if held.version is None else held.version, held.digest or "")
 
     def _note(self, name: str, version: int, digest: str) -> None:
-        self.given[name] = Given(version, digest, self._sinks[name].label)
+        self.given[name] = LastGiven(version, digest, self._sinks[name].label)
 
     def _changes(self, output: Output, outcome: Outcome, before: Attempts) -> OutputChanges:
         """The changes of an output, with what the version before has left for this one."""

@@ -65,7 +65,7 @@ class ColumnChanges:
         return name in self.added or name in self.retyped
 
 
-class Piece(NamedTuple):
+class ChangeFile(NamedTuple):
     """A file of changes."""
 
     file: str
@@ -127,15 +127,15 @@ class OutputChanges:
         return pa.concat_tables([self.schema.empty_table(), *map(self.reader(), self.pieces)])
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[ChangeFile]:
         """The files, and whether the rows of each are retracted."""
-        return [*(Piece(name, False) for name in self.files), *(Piece(name, True) for name in self.retracted)]
+        return [*(ChangeFile(name, False) for name in self.files), *(ChangeFile(name, True) for name in self.retracted)]
 
-    def reader(self) -> Callable[[Piece], pa.Table]:
+    def reader(self) -> Callable[[ChangeFile], pa.Table]:
         """A function that reads a piece. It can be sent to a task."""
         where, output, names = self.folder, self.output, self.schema.names
 
-        def read(piece: Piece) -> pa.Table:
+        def read(piece: ChangeFile) -> pa.Table:
             table = read_part(where, piece.file)
             if table.column_names != names:  # before the first commit, the program may be another one
                 raise other_rows_error(output, f"its columns were {', '.join(table.column_names)}")

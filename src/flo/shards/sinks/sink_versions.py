@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from flo.core.errors import CheckpointError, TypeMismatch
-from flo.shards.checkpoint.commits import Given
+from flo.shards.checkpoint.commits import LastGiven
 from flo.shards.sinks.output_changes import ANEW, RECONCILE, Held
 from flo.shards.sinks.sinks import Sink
 
@@ -42,7 +42,7 @@ def expect_version(
     output: str,
     sink: Sink,
     held: Held | None,
-    given: Given | None,
+    given: LastGiven | None,
     newest: int,
     half_taken: Iterable[str] = (),
     runs_again: bool = False,
@@ -101,7 +101,7 @@ def expect_empty(output: str, sink: Sink, held: Held | None, interrupted: Contai
         )
 
 
-def other_sink_error(output: str, sink: Sink, given: Given) -> CheckpointError:
+def other_sink_error(output: str, sink: Sink, given: LastGiven) -> CheckpointError:
     """The error for an output that has another sink than before, whose rows it may not have."""
     filled = "compares it with the output, and writes the difference" if sink.readable else "gives it all rows first"
     return CheckpointError(

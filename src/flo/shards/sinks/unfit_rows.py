@@ -25,7 +25,7 @@ from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, UPDATE
 
 MOST = 1000
 """The most rows that are looked for: each takes several transactions."""
-Trial = Callable[[pa.Table], str | None]
+WriteTrial = Callable[[pa.Table], str | None]
 """Writes rows and takes them back; returns why that fails, if it does."""
 
 
@@ -41,7 +41,7 @@ class UnfitRows:
     """The changes without them. A key whose row is unfit is deleted, since the row that it had is gone."""
 
 
-def find_unfit(output: KeyedOutput, latest: pa.Table, attempt: Trial) -> UnfitRows | None:
+def find_unfit(output: KeyedOutput, latest: pa.Table, attempt: WriteTrial) -> UnfitRows | None:
     """The rows that cannot be written. None if nothing can be: then it is not the fault of a row."""
     change = pa.array([UPDATE if each == INSERT else each for each in latest[CHANGE].to_pylist()], pa.string())
     tried = latest.set_column(latest.schema.get_field_index(CHANGE), CHANGE, change)  # of a key that is there, too
@@ -79,7 +79,7 @@ def _deletion(output: KeyedOutput, row: pa.Table) -> pa.Table:
     return row.set_column(row.schema.get_field_index(CHANGE), CHANGE, pa.array([DELETE], pa.string()))
 
 
-def _columns_at_fault(output: KeyedOutput, row: pa.Table, attempt: Trial) -> list[str]:
+def _columns_at_fault(output: KeyedOutput, row: pa.Table, attempt: WriteTrial) -> list[str]:
     """The columns without any of which the row could be written."""
     deletion = _deletion(output, row)
     tried = deletion if attempt(deletion) is not None else row

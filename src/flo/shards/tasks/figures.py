@@ -26,7 +26,7 @@ SINKS, COMMIT, OTHER = "sinks", "commit", "other"
 
 
 @dataclass
-class Phases:
+class PhaseSeconds:
     """Seconds by phase."""
 
     phases: dict[str, float] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Phases:
 
 
 @dataclass
-class BatchFigures(Phases):
+class BatchFigures(PhaseSeconds):
     """The figures of one micro-batch."""
 
     work: dict[str, Work] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def add_work(to: dict[str, Work], work: Mapping[str, Work]) -> None:
 
 
 @dataclass
-class TaskFigures(Phases):
+class TaskFigures(PhaseSeconds):
     """The figures of the task of a stage, over all of its shards."""
 
     work: dict[str, Work] = field(default_factory=dict)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from flo.api.flow import Flow
 from flo.pictures.run_graph import RunGraph
 from flo.shards.micro_batches import MicroBatches
-from flo.shards.plan.explain import Block
+from flo.shards.plan.explain import PlanSection
 from flo.shards.sinks.output_changes import DIVERTED
 from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.output_files import VIEW
@@ -25,7 +25,7 @@ class Watched:
     """The program of a query, as its page shows it."""
 
     name: str
-    blocks: list[Block]
+    blocks: list[PlanSection]
     inputs: list[str]
     late: list[str]
     """The outputs that have late rows."""
@@ -39,7 +39,7 @@ class Watched:
     def of(
         cls,
         flow: Flow,
-        blocks: list[Block],
+        blocks: list[PlanSection],
         inputs: Sequence[str],
         batches: MicroBatches,
         sinks: Mapping[str, Sink],

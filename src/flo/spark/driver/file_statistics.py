@@ -92,8 +92,8 @@ class UnreadColumns:
     def _expect_in_rows(self, rows: DataFrame) -> None:
         """Raise if a row of the files has null in one of the columns."""
         are_null = [sf.col(quoted(name)).isNull() for name in self.schema.names]
-        found = rows.select(*(sf.max(each) for each in are_null)).collect()
-        for name, has_null in zip(self.schema.names, found[0], strict=True):
+        flags = rows.select(*(sf.max(each) for each in are_null)).collect()
+        for name, has_null in zip(self.schema.names, flags[0], strict=True):
             if has_null:
                 raise misfit_error(self.input, f"`{name}` is null")
 
@@ -121,10 +121,10 @@ def _number(output: Java) -> int:
 
 def _relations(plan: Java, number: int) -> list[Java]:
     """Return the files of a micro-batch that take the place of a relation of a streaming query: none without rows."""
-    found = list(_find_relations(plan, number))
-    if not found:
+    relations = list(_find_relations(plan, number))
+    if not relations:
         raise EngineError("the plan of a micro-batch does not have the files of the query: is it another Spark?")
-    return [leaf.relation() for leaf in found[0] if leaf.nodeName() == "LogicalRelation"]
+    return [leaf.relation() for leaf in relations[0] if leaf.nodeName() == "LogicalRelation"]
 
 
 def _find_relations(plan: Java, number: int) -> Iterator[list[Java]]:

@@ -206,25 +206,25 @@ def _has_plain_divisors(column: tuple[str, nw.Expr | ColumnFunction]) -> bool:
 
 def for_catalyst(expression: nw.Expr) -> nw.Expr:
     """The expression as Narwhals can give it to Spark, with the results that it has on Arrow."""
-    made: tuple[ColumnNode, ...] = ()
+    nodes: tuple[ColumnNode, ...] = ()
     for node in nodes_of(expression):
-        made = _with_node(made, node)
-    return nw.Expr(*made)
+        nodes = _with_node(nodes, node)
+    return nw.Expr(*nodes)
 
 
-def _with_node(made: tuple[ColumnNode, ...], node: ColumnNode) -> tuple[ColumnNode, ...]:
+def _with_node(nodes: tuple[ColumnNode, ...], node: ColumnNode) -> tuple[ColumnNode, ...]:
     """The nodes after one more, written as Catalyst needs it; for a % b they are those of ((a % b) + b) % b."""
     node = copy.copy(node)
     node.exprs = tuple(for_catalyst(each) if isinstance(each, nw.Expr) else each for each in node.exprs)
-    given = nw.Expr(*made)
+    given = nw.Expr(*nodes)
     match node.name:
         case pushed if pushed == REMAINDER:
             _, add, remainder = nodes_of((nw.col("a") + 1) % 1)
             for each in (add, remainder):
                 each.exprs = node.exprs
-            return (*made, node, add, remainder)
+            return (*nodes, node, add, remainder)
         case "dt.hour" | "str.len_chars":
-            return nodes_of(nw.Expr(*made, node).cast(nw.Int64))
+            return nodes_of(nw.Expr(*nodes, node).cast(nw.Int64))
         case "dt.to_string" if node.kwargs["format"] == DAY_FORMAT:  # Spark writes a plus before years after 9999
             return nodes_of(given.cast(nw.Date).cast(nw.String).str.replace_all("+", "", literal=True))
         case "dt.to_string":
@@ -233,5 +233,5 @@ def _with_node(made: tuple[ColumnNode, ...], node: ColumnNode) -> tuple[ColumnNo
         case "str.split":
             return nodes_of(given.str.split(re.escape(node.kwargs["by"])))
         case "list.get":
-            return nodes_of(nw.when(given.list.len() > node.kwargs["index"]).then(nw.Expr(*made, node)))
-    return (*made, node)
+            return nodes_of(nw.when(given.list.len() > node.kwargs["index"]).then(nw.Expr(*nodes, node)))
+    return (*nodes, node)

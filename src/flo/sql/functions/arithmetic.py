@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from flo.columns.arithmetic import to_float
 from flo.sql.functions import decimals
 from flo.sql.functions.decimals import is_decimal
-from flo.sql.nodes import Node, SqlError
+from flo.sql.nodes import Expr, SqlError
 from flo.sql.registry import (
     ANSI,
     LEGACY,
@@ -47,10 +47,10 @@ def null_where(bad: Data, data: Data) -> Data:
 # Sums and products
 
 
-def _checked(name: str, of_decimals: Callable[[Node, Data, Data], Data]) -> Compute:
+def _checked(name: str, of_decimals: Callable[[Expr, Data, Data], Data]) -> Compute:
     exact, wrapping = getattr(pc, f"{name}_checked"), getattr(pc, name)
 
-    def compute(node: Node, operands: list[Data]) -> Data:
+    def compute(node: Expr, operands: list[Data]) -> Data:
         left, right = operands
         if is_decimal(node.type):
             return of_decimals(node, left, right)
@@ -67,7 +67,7 @@ def _checked(name: str, of_decimals: Callable[[Node, Data, Data], Data]) -> Comp
 # Divisions
 
 
-def _without_zero(node: Node, left: Data, right: Data, condition: str = "DIVIDE_BY_ZERO") -> Data:
+def _without_zero(node: Expr, left: Data, right: Data, condition: str = "DIVIDE_BY_ZERO") -> Data:
     """Return the divisors, null where they are zero; in ANSI mode that is an error if there is something to divide."""
     zero = pc.equal(right, pa.scalar(0, right.type))
     if not is_any(zero):
@@ -77,13 +77,13 @@ def _without_zero(node: Node, left: Data, right: Data, condition: str = "DIVIDE_
     return null_where(zero, right)
 
 
-def _divide(node: Node, operands: list[Data]) -> Data:
+def _divide(node: Expr, operands: list[Data]) -> Data:
     left, right = operands
     right = _without_zero(node, left, right)
     return decimals.divide(node, left, right) if is_decimal(node.type) else pc.divide(left, right)
 
 
-def _remainder(node: Node, operands: list[Data]) -> Data:
+def _remainder(node: Expr, operands: list[Data]) -> Data:
     """What is left of a division, with the sign of the dividend."""
     left, right = operands
     right = _without_zero(node, left, right, "REMAINDER_BY_ZERO")
@@ -98,7 +98,7 @@ def _remainder(node: Node, operands: list[Data]) -> Data:
 def _unary(name: str) -> Compute:
     exact, wrapping = getattr(pc, f"{name}_checked"), getattr(pc, name)
 
-    def compute(node: Node, operands: list[Data]) -> Data:
+    def compute(node: Expr, operands: list[Data]) -> Data:
         (data,) = operands
         if is_decimal(data.type):
             return pc.cast(wrapping(data), node.type)
@@ -114,7 +114,7 @@ def _unary(name: str) -> Compute:
     return compute
 
 
-def _shift_right(node: Node, operands: list[Data]) -> Data:
+def _shift_right(node: Expr, operands: list[Data]) -> Data:
     """The distance counts modulo the number of bits, as in Java."""
     data, distance = operands
     bits = data.type.bit_width
@@ -124,7 +124,7 @@ def _shift_right(node: Node, operands: list[Data]) -> Data:
     return pc.shift_right(shifted, pc.subtract(steps, first))
 
 
-def _subtract_decimals(node: Node, left: Data, right: Data) -> Data:
+def _subtract_decimals(node: Expr, left: Data, right: Data) -> Data:
     return decimals.add(node, left, right, subtract=True)
 
 
@@ -145,7 +145,7 @@ declare("BitwiseAnd", "{} & {}", _INTEGERS, lambda node, operands: pc.bit_wise_a
 declare("ShiftRight", "shiftright({}, {})", _INTEGERS, _shift_right)
 
 
-def _cast_to(node: Node, operands: list[Data]) -> Data:
+def _cast_to(node: Expr, operands: list[Data]) -> Data:
     (data,), kind = operands, node.type
     if data.type == kind:
         return data
@@ -161,7 +161,7 @@ def _cast_to(node: Node, operands: list[Data]) -> Data:
     return _to_integer(node, data)
 
 
-def _to_decimal(node: Node, data: pa.Array) -> Data:
+def _to_decimal(node: Expr, data: pa.Array) -> Data:
     kind = node.type
     if is_decimal(data.type):
         whole, places = data.type.precision - data.type.scale, data.type.scale
@@ -171,7 +171,7 @@ def _to_decimal(node: Node, data: pa.Array) -> Data:
     return decimals.fit(pc.cast(pc.cast(data, pa.int64()), pa.decimal256(19, 0)), node)
 
 
-def _to_integer(node: Node, data: pa.Array) -> Data:
+def _to_integer(node: Expr, data: pa.Array) -> Data:
     kind = node.type
     if is_decimal(data.type):
         data = decimals.rounded(data, 0, "trunc")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import Node
+from flo.sql.nodes import Expr
 from flo.sql.registry import NUMBERS, SIMPLE, Compute, Data, Family, Signature, declare, family_of, many, of, twice
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ANY = (*ORDERED, Family.STRUCT, Family.ARRAY)
 def _compare(name: str) -> Compute:
     function = getattr(pc, name)
 
-    def compute(node: Node, operands: list[Data]) -> Data:
+    def compute(node: Expr, operands: list[Data]) -> Data:
         left, right = operands
         numbers = function(left, right)
         if not pa.types.is_floating(left.type):
@@ -49,18 +49,18 @@ def _compare(name: str) -> Compute:
 _EQUAL = _compare("equal")
 
 
-def _null_safe(node: Node, operands: list[Data]) -> Data:
+def _null_safe(node: Expr, operands: list[Data]) -> Data:
     left, right = operands
     both = pc.and_(pc.is_null(left), pc.is_null(right))
     return pc.or_(pc.fill_null(_EQUAL(node, operands), False), both)
 
 
-def _in(node: Node, operands: list[Data]) -> Data:
+def _in(node: Expr, operands: list[Data]) -> Data:
     value, *others = operands
     return reduce(pc.or_kleene, (_EQUAL(node, [value, each]) for each in others))
 
 
-def _in_set(node: Node, operands: list[Data]) -> Data:
+def _in_set(node: Expr, operands: list[Data]) -> Data:
     (data,), values = operands, node.option("values")
     present = [each for each in values if each is not None]
     is_in = pc.is_in(data, value_set=pa.array(present, data.type))
@@ -78,7 +78,7 @@ def _extreme(*, largest: bool) -> Compute:
     """greatest and least: nulls are skipped, NaN is the largest. Of equal values it is the first."""
     better = _compare("greater" if largest else "less")
 
-    def compute(node: Node, operands: list[Data]) -> Data:
+    def compute(node: Expr, operands: list[Data]) -> Data:
         def choose(one: Data, other: Data) -> Data:
             chosen = pc.if_else(pc.fill_null(better(node, [other, one]), False), other, one)
             return pc.coalesce(chosen, other)
@@ -88,7 +88,7 @@ def _extreme(*, largest: bool) -> Compute:
     return compute
 
 
-def normal_floats(node: Node, operands: list[Data]) -> Data:
+def normal_floats(node: Expr, operands: list[Data]) -> Data:
     """Floats with one zero and one NaN."""
     (data,) = operands
     positive = pc.if_else(pc.equal(data, pa.scalar(0.0, data.type)), pa.scalar(0.0, data.type), data)
@@ -103,7 +103,7 @@ def _unary(function: Callable[[Data], Data]) -> Compute:
 class Branches(Signature):
     """Pairs of a condition and a value, and perhaps another value."""
 
-    def accepts(self, node: Node) -> bool:
+    def accepts(self, node: Expr) -> bool:
         asked = node.children[:-1:2] if len(node.children) % 2 else node.children[::2]
         values = [*node.children[1::2], *(node.children[-1:] if len(node.children) % 2 else ())]
         return all(pa.types.is_boolean(each.type) for each in asked) and all(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import Node
+from flo.sql.nodes import Expr
 from flo.sql.registry import Compute, Data, Family, declare, of
 
 DATE, INTEGER = Family.DATE, Family.INTEGER
@@ -19,14 +19,14 @@ def _part(name: str, **options: int) -> Compute:
 def _add_days(sign: int) -> Compute:
     """Dates some days later; they wrap around as integers of 32 bits."""
 
-    def compute(node: Node, operands: list[Data]) -> Data:
+    def compute(node: Expr, operands: list[Data]) -> Data:
         days, more = (pc.cast(each, pa.int32()) for each in operands)
         return pc.cast(pc.add(days, more) if sign > 0 else pc.subtract(days, more), pa.date32())
 
     return compute
 
 
-def _days_between(node: Node, operands: list[Data]) -> Data:
+def _days_between(node: Expr, operands: list[Data]) -> Data:
     end, start = (pc.cast(each, pa.int32()) for each in operands)
     days = pc.subtract(end, start)
     if pa.types.is_duration(node.type):
@@ -34,7 +34,7 @@ def _days_between(node: Node, operands: list[Data]) -> Data:
     return days
 
 
-def _same_bits(node: Node, operands: list[Data]) -> Data:
+def _same_bits(node: Expr, operands: list[Data]) -> Data:
     return pc.cast(pc.cast(operands[0], pa.int64()), node.type)
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import Node, SqlError
+from flo.sql.nodes import Expr, SqlError
 from flo.sql.registry import ANSI, LEGACY, Data, Family, constant, declare, of
 
 WIDEST, DIGITS = 76, 38
@@ -41,7 +41,7 @@ def out_of_range(value: object, kind: pa.DataType) -> SqlError:
     )
 
 
-def fit(data: pa.Array, node: Node, *, always: bool = False) -> pa.Array:
+def fit(data: pa.Array, node: Expr, *, always: bool = False) -> pa.Array:
     """Return decimals rounded half up to a type; those that do not fit raise in ANSI mode, and are null otherwise.
 
     Some functions of Spark raise `always`, with another condition."""
@@ -156,7 +156,7 @@ def to_digits(value: int, scale: int) -> tuple[int, int]:
     return to_digits(half_up(value, 10**more), scale - more)
 
 
-def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]) -> Data:
+def by_row(node: Expr, operands: list[Data], function: Callable[..., int | None]) -> Data:
     """Return the function of each row's unscaled numbers, which gives an unscaled number of the node's type."""
     count = size_of(*operands)
     columns = [integers(each, count) for each in operands]
@@ -175,7 +175,7 @@ def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]
 # Arithmetic
 
 
-def add(node: Node, left: Data, right: Data, *, subtract: bool = False) -> Data:
+def add(node: Expr, left: Data, right: Data, *, subtract: bool = False) -> Data:
     function = pc.subtract if subtract else pc.add
     one, other = left.type, right.type
     scale = max(one.scale, other.scale)
@@ -184,7 +184,7 @@ def add(node: Node, left: Data, right: Data, *, subtract: bool = False) -> Data:
     return fit(function(widen(left), widen(right)), node)
 
 
-def multiply(node: Node, left: Data, right: Data) -> Data:
+def multiply(node: Expr, left: Data, right: Data) -> Data:
     one, other = left.type, right.type
     if one.precision + other.precision + 1 <= DIGITS:
         return fit(pc.multiply(left, right), node)
@@ -196,7 +196,7 @@ def multiply(node: Node, left: Data, right: Data) -> Data:
     return by_row(node, [left, right], lambda a, b: to_scale(*to_digits(a * b, scale), wanted))
 
 
-def divide(node: Node, left: Data, right: Data) -> Data:
+def divide(node: Expr, left: Data, right: Data) -> Data:
     """Division: rounded half up to 38 places, and then to the scale of the result.
 
     Arrow truncates quotients. Divided with as many places more as the divisor has digits, and one, a truncated quotient
@@ -241,7 +241,7 @@ def _quotient(left: int, right: int, shift: int, scale: int) -> int:
     return to_scale(half_up(above, below), DIGITS, scale)
 
 
-def _round(node: Node, operands: list[Data]) -> Data:
+def _round(node: Expr, operands: list[Data]) -> Data:
     data, places = operands[0], operands[1].as_py()
     if places is None:
         return pa.nulls(len(data), node.type)

@@ -11,22 +11,22 @@ import pyarrow.compute as pc
 
 from flo.sql.functions.comparisons import ANY
 from flo.sql.functions.decimals import size_of
-from flo.sql.nodes import Node, SqlError, as_array
+from flo.sql.nodes import Expr, SqlError, as_array
 from flo.sql.registry import ANSI, LEGACY, Data, Family, Signature, declare, family_of, many, of
 
 
-def _field(node: Node, operands: list[Data]) -> Data:
+def _field(node: Expr, operands: list[Data]) -> Data:
     return pc.struct_field(operands[0], indices=[node.option("ordinal")])
 
 
-def _struct(node: Node, operands: list[Data]) -> Data:
+def _struct(node: Expr, operands: list[Data]) -> Data:
     """A struct of constant names and values."""
     values = operands[1::2]
     count = size_of(*operands) if any(isinstance(each, pa.Array) for each in operands) else 1
     return pa.StructArray.from_arrays([as_array(each, count) for each in values], fields=list(node.type))
 
 
-def array_of(node: Node, operands: list[Data]) -> Data:
+def array_of(node: Expr, operands: list[Data]) -> Data:
     count = size_of(*operands)
     items = pa.concat_arrays([as_array(each, count) for each in operands])
     order = np.arange(count * len(operands)).reshape(len(operands), count).T.reshape(-1)
@@ -53,7 +53,7 @@ def _outside(array: pa.Array, places: pa.Array) -> pa.Array:
     return pc.and_(there, pc.fill_null(wrong, False))
 
 
-def _get_item(node: Node, operands: list[Data]) -> Data:
+def _get_item(node: Expr, operands: list[Data]) -> Data:
     """a[i], from 0."""
     count = size_of(*operands)
     array, places = (as_array(each, count) for each in operands)
@@ -63,7 +63,7 @@ def _get_item(node: Node, operands: list[Data]) -> Data:
     return _items(array, places)
 
 
-def _element_at(node: Node, operands: list[Data]) -> Data:
+def _element_at(node: Expr, operands: list[Data]) -> Data:
     """element_at(a, i), from 1; negative places count from the end."""
     count = size_of(*operands)
     array, places = (as_array(each, count) for each in operands)
@@ -83,7 +83,7 @@ def _element_at(node: Node, operands: list[Data]) -> Data:
 class StructFields(Signature):
     """Pairs of a constant name and a value of any type."""
 
-    def accepts(self, node: Node) -> bool:
+    def accepts(self, node: Expr) -> bool:
         names, values = node.children[::2], node.children[1::2]
         return all(each.name == "Literal" for each in names) and all(family_of(each.type) for each in values)
 

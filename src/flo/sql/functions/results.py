@@ -15,11 +15,11 @@ from flo.sql.functions import decimals
 from flo.sql.functions.arithmetic import overflow
 from flo.sql.functions.comparisons import ANY
 from flo.sql.functions.nested import array_of
-from flo.sql.nodes import Node, SqlError
+from flo.sql.nodes import Expr, SqlError
 from flo.sql.registry import MODES, NUMBERS, Data, Family, declare, many, of
 
 
-def _sum_result(node: Node, operands: list[Data]) -> Data:
+def _sum_result(node: Expr, operands: list[Data]) -> Data:
     (total,), kind = operands, node.type
     if total.type == kind or pa.types.is_floating(kind):
         return total if total.type == kind else pc.cast(total, kind)
@@ -41,7 +41,7 @@ def _as_long(value: Decimal | None, wraps: bool) -> int | None:
     return (int(value) + 2**63) % 2**64 - 2**63 if wraps else None
 
 
-def _one_row(node: Node, operands: list[Data]) -> Data:
+def _one_row(node: Expr, operands: list[Data]) -> Data:
     """The value of a subquery that has one row: an error if it has several."""
     value, count = operands
     if pc.any(pc.greater(count, 1)).as_py():
@@ -49,7 +49,7 @@ def _one_row(node: Node, operands: list[Data]) -> Data:
     return value
 
 
-def _recursion_limits(node: Node, operands: list[Data]) -> Data:
+def _recursion_limits(node: Expr, operands: list[Data]) -> Data:
     """False if a recursion is within its limits: an error of Spark if it is not."""
     within, beyond = operands
     levels, rows = node.option("levels"), node.option("rows")
@@ -71,7 +71,7 @@ def row_limit_error(rows: int) -> SqlError:
     )
 
 
-def _average_result(node: Node, operands: list[Data]) -> Data:
+def _average_result(node: Expr, operands: list[Data]) -> Data:
     total, count = operands
     kind = node.type
     there = pc.if_else(pc.equal(count, 0), pa.scalar(None, pa.int64()), count)

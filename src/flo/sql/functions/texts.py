@@ -10,7 +10,7 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import UNICODE, Node, SqlError
+from flo.sql.nodes import UNICODE, Expr, SqlError
 from flo.sql.registry import Compute, Data, Family, constant, declare, many, of
 
 TEXT, NUMBER = Family.STRING, constant(Family.INTEGER)
@@ -27,7 +27,7 @@ def _find(name: str) -> Compute:
     return lambda node, operands: _by_pattern(node, operands, lambda pattern: function(operands[0], pattern=pattern))
 
 
-def _like(node: Node, operands: list[Data]) -> Data:
+def _like(node: Expr, operands: list[Data]) -> Data:
     """One character, any characters and plain ones mean the same to RE2 as to Java."""
     text, escape = operands[0], node.option("escape")
     if text.null_count == len(text):
@@ -37,7 +37,7 @@ def _like(node: Node, operands: list[Data]) -> Data:
     )
 
 
-def _by_pattern(node: Node, operands: list[Data], find: Callable[[str], Data]) -> Data:
+def _by_pattern(node: Expr, operands: list[Data], find: Callable[[str], Data]) -> Data:
     text, pattern = operands
     return find(pattern.as_py()) if pattern.is_valid else pa.nulls(len(text), node.type)
 
@@ -62,7 +62,7 @@ def _quoted(sign: str) -> str:
     return f"\\{sign}" if sign.isascii() and not sign.isalnum() and sign.isprintable() else sign
 
 
-def _substring(node: Node, operands: list[Data]) -> Data:
+def _substring(node: Expr, operands: list[Data]) -> Data:
     """A part of a text; a negative position counts from the end."""
     text, position, length = operands
     if not (position.is_valid and length.is_valid):
@@ -75,7 +75,7 @@ def _substring(node: Node, operands: list[Data]) -> Data:
     return pc.utf8_slice_codeunits(text, start, end) if count else pc.utf8_slice_codeunits(text, 0, 0)
 
 
-def _concat(node: Node, operands: list[Data]) -> Data:
+def _concat(node: Expr, operands: list[Data]) -> Data:
     return pc.binary_join_element_wise(*operands, pa.scalar("", pa.string()), null_handling="emit_null")
 
 
@@ -137,7 +137,7 @@ def _cased(name: str, python: Callable[[str, int], str]) -> Compute:
     """Letters beyond ASCII may become several, and are changed by row."""
     in_ascii = getattr(pc, f"ascii_{name}")
 
-    def compute(node: Node, operands: list[Data]) -> Data:
+    def compute(node: Expr, operands: list[Data]) -> Data:
         (data,) = operands
         if pc.all(pc.string_is_ascii(data), min_count=0).as_py():
             return in_ascii(data)

@@ -14,7 +14,7 @@ from typing import Any
 
 from flo.core.operator import Operator
 from flo.tables.operators.clock_streams import ClockTables
-from flo.tables.operators.clocks import Clock, ClockOfAll, ClockOfPartitions, EventTime
+from flo.tables.operators.clocks import ClockOfAll, ClockOfPartitions, ClockState, EventTime
 from flo.tables.operators.dedupe import DedupeTables
 from flo.tables.operators.windows import WindowTables
 from flo.values.event_time import EPOCH, UTC_EPOCH, span_of
@@ -81,8 +81,8 @@ def read_clock(operator: Operator) -> ClockMark | None:
     """The clock of an operator, if it has one of event time that has begun."""
     if isinstance(operator, ActiveClock):
         return _read_active(operator)
-    clock: Clock | None = getattr(operator, "clock", None)
-    if not isinstance(clock, Clock):
+    clock: ClockState | None = getattr(operator, "clock", None)
+    if not isinstance(clock, ClockState):
         return None
     axis = operator.windower.axis if isinstance(operator, WindowTables) else None
     if isinstance(operator, (ClockTables, DedupeTables)):

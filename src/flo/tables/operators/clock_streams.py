@@ -29,7 +29,7 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, Placement
 from flo.tables.operators.clocks import (
-    Clock,
+    ClockState,
     EventTime,
     ReadsPartitions,
     as_bag,
@@ -53,7 +53,7 @@ class ClockTables(ReadsPartitions[ClockOf]):
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
 
-    clock: Clock | None = None
+    clock: ClockState | None = None
     """None before the first row."""
 
     name = "clock_tables"

@@ -14,7 +14,7 @@ back. So a running maximum tells, for every row of a delta, what element by elem
 In a partitioned stream every partition has its largest time. That of its own partition decides whether a row is late,
 and the smallest of all decides which windows close, once every known partition has had a row.
 
-A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
+A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `ClockState` for what was
 reached before. To add a clock, add a class beside `ClockOfAll`, and return it from `new_clock`.
 """
 
@@ -135,7 +135,7 @@ class ClockReading:
         return ClockReading(np.ones(count, bool), latest, np.full(count, zoned), closed, np.zeros(count, bool))
 
 
-C = TypeVar("C", bound="Clock")
+C = TypeVar("C", bound="ClockState")
 
 
 class Reached(NamedTuple, Generic[C]):
@@ -149,7 +149,7 @@ class Reached(NamedTuple, Generic[C]):
     """The clock with these times."""
 
 
-class Clock(ABC):
+class ClockState(ABC):
     """The state of a clock."""
 
     @abstractmethod
@@ -174,7 +174,7 @@ class Clock(ABC):
         return None
 
 
-def new_clock(keys: tuple[str, ...], partitions: int | None = None) -> Clock:
+def new_clock(keys: tuple[str, ...], partitions: int | None = None) -> ClockState:
     """The clock of an operator with these key columns, on rows of so many partitions."""
     if partitions is not None:
         return ClockOfPartitions(partitions)
@@ -187,7 +187,7 @@ def _dtype(kind: type) -> Any:
 
 @final
 @dataclass(frozen=True)
-class ClockOfAll(Clock, Lowerable):
+class ClockOfAll(ClockState, Lowerable):
     """One clock for all rows."""
 
     latest: Any = None
@@ -215,7 +215,7 @@ register("clock", ClockOfAll)
 
 @final
 @dataclass(frozen=True)
-class ClockOfPartitions(Clock, Lowerable):
+class ClockOfPartitions(ClockState, Lowerable):
     """A clock for each partition; that of the whole is the minimum, once every known partition has had a row.
 
     A partition beyond the known ones counts from its first row on, and begins at the clock of the whole before the rows
@@ -270,7 +270,7 @@ register(ClockOfPartitions.term, ClockOfPartitions)
 
 @final
 @dataclass(frozen=True, eq=False)
-class ClockPerKey(Latest, Clock):
+class ClockPerKey(Latest, ClockState):
     """A clock for each key, as if the key were alone: one row for each, with the columns LATEST, ZONED and so on."""
 
     term = "clocks"

@@ -31,7 +31,7 @@ from flo.tables.groups import ONE, Groups, keys_by
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.clocks import (
     LARGE,
-    Clock,
+    ClockState,
     EventTime,
     Times,
     durations_of,
@@ -61,7 +61,7 @@ def _exact(latest: Times, marks: Times) -> tuple[Times, Times]:
 class Forgetting:
     """Which marks are gone: those that are more than `keep` before the clock of their group."""
 
-    clock: Clock
+    clock: ClockState
     groups: tuple[str, ...]
     kind: type
     keep: Any
@@ -112,7 +112,7 @@ class DedupeTables(OnTables[Dedupe]):
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
 
-    clock: Clock | None = None
+    clock: ClockState | None = None
     """The largest time; None before the first row."""
     marks: Marks = field(default=Marks(()))
 
@@ -134,7 +134,7 @@ class DedupeTables(OnTables[Dedupe]):
     def _axis(self) -> EventTime:
         return EventTime(self.like, self.inputs)
 
-    def _remembered(self, clock: Clock | None, columns: tuple[str, ...]) -> Marks:
+    def _remembered(self, clock: ClockState | None, columns: tuple[str, ...]) -> Marks:
         """The marks by these columns, without those that are gone by a clock."""
         forgetting = None if clock is None else Forgetting(clock, self.keys, self._axis.kind, self._keep)
         return replace(self.marks, columns=columns, forgetting=forgetting)

@@ -29,7 +29,7 @@ from flo.program.dag import Dag
 from flo.tables.functions import runs_on_columns
 from flo.tables.operator import Grouping, OnTables, Placement, functions_in
 from flo.tables.operators.elementwise import can_hold
-from flo.tables.operators.rounds import Changes, Growing, InRounds, Work, in_rounds
+from flo.tables.operators.rounds import Growing, InRounds, PushNotes, RoundChanges, in_rounds
 from flo.tables.operators.weights import NOTHING
 from flo.tables.state.trace import Trace, net_changes
 from flo.tables.translate import form_of
@@ -37,7 +37,7 @@ from flo.tables.values import WEIGHT, layout_of, schema_of
 from flo.values.operators.fixpoint import SHOWN, Fixpoint
 
 
-class Body(NamedTuple):
+class CompiledBody(NamedTuple):
     """A body: its operators, and by number the streams that they read and emit. The first are those of its inputs."""
 
     operators: tuple[InRounds, ...]
@@ -50,7 +50,7 @@ class Body(NamedTuple):
     """The streams whose tables have a row only once."""
 
     @classmethod
-    def of(cls, dag: Dag, relations: int) -> Body:
+    def of(cls, dag: Dag, relations: int) -> CompiledBody:
         streams = [*dag.inputs, *(stream for vertex in dag.vertices for stream in vertex.outputs)]
         numbers = {stream: number for number, stream in enumerate(streams)}
         outside = set(dag.inputs[relations:])
@@ -74,18 +74,18 @@ class Body(NamedTuple):
 class Rounds:
     """The rounds of one push."""
 
-    def __init__(self, body: Body, traces: tuple[Trace, ...], like: Fixpoint) -> None:
+    def __init__(self, body: CompiledBody, traces: tuple[Trace, ...], like: Fixpoint) -> None:
         self.body, self.like = body, like
         self._traces = [Growing(trace) for trace in traces or (NOTHING,) * body.firsts[-1]]
         self._waiting: dict[int, dict[int, list[pa.Table]]] = {}
         """By round and stream, the changes that its readers have not taken."""
-        self._work = [Work() for _ in body.operators]
+        self._work = [PushNotes() for _ in body.operators]
         self._ahead: list[int] = []
         """The rounds to take, as a heap."""
         self.rows: dict[int, int] = {}
         """By round, from 1 on, the rows of the relations that change in it."""
 
-    def add(self, stream: int, changes: Changes) -> None:
+    def add(self, stream: int, changes: RoundChanges) -> None:
         """Let the readers of a stream take these changes in their round."""
         self._open(changes.round).setdefault(stream, []).append(changes.table)
 
@@ -116,7 +116,7 @@ class Rounds:
                         added += pc.sum(change[WEIGHT]).as_py()
                         self.like.row_limit.expect(added)
                     self._expect_end(number, place, change)
-                    self.add(place, Changes(number + 1, change))
+                    self.add(place, RoundChanges(number + 1, change))
         return results
 
     def settle(self) -> tuple[Trace, ...]:
@@ -144,8 +144,8 @@ class Rounds:
         if number >= self.like.most_rounds:
             some = change.slice(0, SHOWN)
             rows = layout_of(self.like.relations[place]).to_elements(some)
-            shown = list(zip(rows, some[WEIGHT].to_pylist(), strict=True))
-            raise self.like.no_fixpoint(shown, change.num_rows - len(shown))
+            changing = list(zip(rows, some[WEIGHT].to_pylist(), strict=True))
+            raise self.like.no_fixpoint(changing, change.num_rows - len(changing))
 
 
 def _joined(tables: list[pa.Table] | None) -> pa.Table | None:
@@ -181,9 +181,9 @@ class FixpointTables(OnTables[Fixpoint]):
         return all(can_hold(stream.type) for stream in streams)
 
     @cached_property
-    def _body(self) -> Body:
+    def _body(self) -> CompiledBody:
         types = tuple(StreamType(of, bounded=True) for of in self.inputs)
-        return Body.of(Dag.of(self.like.graph, self.like.inner_types(types)), len(self.like.relations))
+        return CompiledBody.of(Dag.of(self.like.graph, self.like.inner_types(types)), len(self.like.relations))
 
     def in_rounds(self) -> Iterator[tuple[InRounds, tuple[Trace, ...]]]:
         """The operators of the body, and the traces of each."""
@@ -205,7 +205,7 @@ class FixpointTables(OnTables[Fixpoint]):
         rounds = Rounds(self._body, self.traces, self.like)
         for place, table in enumerate(tables, len(self.like.relations)):
             if table.num_rows:
-                rounds.add(place, Changes(0, table))
+                rounds.add(place, RoundChanges(0, table))
         deltas = tuple(self._emit(place, some) for place, some in enumerate(rounds.run()))
         return self.with_state(traces=rounds.settle(), rounds=rounds.rows), deltas
 

@@ -32,7 +32,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import ALL
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
+from flo.tables.operators.group_part import AggregatePart, Delta, Keeper, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.operators.weights import sum_equal_rows
 from flo.tables.state.keys import Keys, equal_values, keys_of
@@ -71,7 +71,7 @@ class SummedDelta(NamedTuple):
     """The weight of the rows of each group, and their sums."""
 
 
-class Latest(NamedTuple):
+class GroupResults(NamedTuple):
     """The results of the groups of the last delta."""
 
     groups: Run
@@ -102,7 +102,7 @@ class GroupByTables(OnTables[GroupBy]):
     grouping = Grouping.ANY
 
     @cached_property
-    def _parts(self) -> tuple[Part, ...]:
+    def _parts(self) -> tuple[AggregatePart, ...]:
         """The aggregates."""
         parts = parts_of(self.like.aggregates, layout_of(self.inputs[0]), layout_of(self.outputs[0]))
         assert parts is not None
@@ -204,7 +204,7 @@ class GroupByTables(OnTables[GroupBy]):
         after = add_sums(before, sums)
         results = self._results(groups, {0: State(before, old), 1: State(after, new)}, delta.read)
         every = tuple(trace for traces in new.values() for trace in traces)
-        latest = Latest(groups, [column[groups.rows :] for column in results])
+        latest = GroupResults(groups, [column[groups.rows :] for column in results])
         changed = self._compare(groups, before[WEIGHT] > 0, after[WEIGHT] > 0, results)
         grown = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
         return grown, (self.emitted(changed),)
@@ -219,7 +219,7 @@ class GroupByTables(OnTables[GroupBy]):
         return self, (self.emitted(self._results_of(groups, State(sums, traces), delta.read)),)
 
     @cached_property
-    def _latest(self) -> Latest | None:
+    def _latest(self) -> GroupResults | None:
         """The results of the groups that the delta before had: it is likely that the next has the same.
 
         Not a part of the state, since it follows from that; `consume` sets it."""

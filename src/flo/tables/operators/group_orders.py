@@ -42,7 +42,7 @@ import pyarrow as pa
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import Layout
-from flo.tables.operators.group_part import Chosen, Delta, Keeper, Part, Reading, Summand, Traces, scatter
+from flo.tables.operators.group_part import AggregatePart, Chosen, Delta, Keeper, Reading, Summand, Traces, scatter
 from flo.tables.state.comparison import comparisons
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order
@@ -196,7 +196,7 @@ def orders_for(wanted: list[Wanted], counted: list[Wanted]) -> list[Ordered]:
 
 @final
 @dataclass(frozen=True)
-class FirstPart(Part):
+class FirstPart(AggregatePart):
     """min, max, arg_min, arg_max, first and last: the first value of each group in an order."""
 
     def fits(self) -> bool:
@@ -230,7 +230,7 @@ class FirstPart(Part):
 
 @final
 @dataclass(frozen=True)
-class QuantilePart(Part):
+class QuantilePart(AggregatePart):
     """median, quantile and percentile: the value at a rank of each group, or between two."""
 
     def fits(self) -> bool:

@@ -33,7 +33,7 @@ from flo.columns.cell import Cell
 from flo.columns.indices import Indices, Mask, has_all, one_chunk, take_rows
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.products import Addends, Product
+from flo.tables.state.products import Addends, ColumnProduct
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
 from flo.tables.state.trace import Trace, with_weights
@@ -213,7 +213,7 @@ class Multiplied(Summand):
     other: Number
 
     def column(self, delta: Delta) -> Summed:
-        return Product(self.one.column(delta), self.other.column(delta))
+        return ColumnProduct(self.one.column(delta), self.other.column(delta))
 
 
 @final
@@ -305,7 +305,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Part(ABC):
+class AggregatePart(ABC):
     """One aggregate."""
 
     of: Aggregated

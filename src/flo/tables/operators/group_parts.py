@@ -32,10 +32,10 @@ from flo.columns.layout import Layout
 from flo.tables.functions import beside
 from flo.tables.operators.group_orders import FirstPart, QuantilePart, orders_for
 from flo.tables.operators.group_part import (
+    AggregatePart,
     Delta,
     Keeper,
     Own,
-    Part,
     Reading,
     Summand,
     Traces,
@@ -115,11 +115,11 @@ class DistinctValues(ValuesKeeper):
 
 @final
 @dataclass(frozen=True)
-class DistinctPart(Part):
+class DistinctPart(AggregatePart):
     """count_distinct, and linear aggregates of the different values: sums over the values that are present."""
 
     @cached_property
-    def _inner(self) -> Part | None:
+    def _inner(self) -> AggregatePart | None:
         """The aggregate of these values, each once; None if they are counted."""
         if not isinstance(self.of.aggregator, on_values.DistinctOf):
             return None
@@ -186,7 +186,7 @@ class ValuesInOrder(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class ValuesPart(Part):
+class ValuesPart(AggregatePart):
     """Aggregates of all values: collect, string_agg and mode. Those of a changed group are read again."""
 
     def fits(self) -> bool:
@@ -257,7 +257,7 @@ class ValuesPart(Part):
         return or_null(pc.binary_join(lists, of.separator), np.diff(offsets) > 0)
 
 
-PARTS: dict[type[on_values.Aggregator], type[Part]] = {
+PARTS: dict[type[on_values.Aggregator], type[AggregatePart]] = {
     on_values.CountRows: LinearPart,
     on_values.SumOf: LinearPart,
     on_values.AverageOf: LinearPart,
@@ -279,9 +279,9 @@ PARTS: dict[type[on_values.Aggregator], type[Part]] = {
 }
 
 
-def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout) -> tuple[Part, ...] | None:
+def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout) -> tuple[AggregatePart, ...] | None:
     """The parts that compute these aggregates; None if one of them has none for such columns."""
-    parts: list[Part] = []
+    parts: list[AggregatePart] = []
     for each, cell in zip(aggregates, outputs.cells[len(outputs.cells) - len(aggregates) :], strict=True):
         kind = PARTS.get(type(each.aggregator))
         if kind is None:
@@ -298,7 +298,7 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
     return tuple(parts)
 
 
-def keepers_of(parts: tuple[Part, ...]) -> tuple[Keeper, ...]:
+def keepers_of(parts: tuple[AggregatePart, ...]) -> tuple[Keeper, ...]:
     """The keepers that maintain the traces of these parts, each once."""
     keepers = (part.keeper() for part in parts)
     first, counted = ([part.wanted for part in parts if isinstance(part, kind)] for kind in (FirstPart, QuantilePart))

@@ -25,12 +25,12 @@ from flo.columns.indices import Indices, largest, to_arrow
 from flo.columns.layout import Layout
 from flo.tables.functions import called, written
 from flo.tables.operators.group_part import (
+    AggregatePart,
     Bit,
     Chosen,
     Multiplied,
     NotFinite,
     Number,
-    Part,
     Reading,
     Summand,
     has_sums,
@@ -48,7 +48,7 @@ from flo.values.operators.shapes import expect_declared
 
 @final
 @dataclass(frozen=True)
-class LinearPart(Part):
+class LinearPart(AggregatePart):
     """count, sum, avg, bool_and and bool_or: a sum, and how many values there are."""
 
     def fits(self) -> bool:
@@ -97,7 +97,7 @@ class LinearPart(Part):
 
 @final
 @dataclass(frozen=True)
-class BitsPart(Part):
+class BitsPart(AggregatePart):
     """bit_and, bit_or and bit_xor: how many values have each bit."""
 
     def fits(self) -> bool:
@@ -128,7 +128,7 @@ class BitsPart(Part):
 
 @final
 @dataclass(frozen=True)
-class MomentsPart(Part):
+class MomentsPart(AggregatePart):
     """Variances, covariances and correlations: exact sums of the numbers and of their products, rounded once."""
 
     def fits(self) -> bool:
@@ -218,7 +218,7 @@ class MomentsPart(Part):
 
 @final
 @dataclass(frozen=True)
-class FinishedPart(Part):
+class FinishedPart(AggregatePart):
     """linear(of, finish): sums, and a function of the user that computes the result from them."""
 
     @property

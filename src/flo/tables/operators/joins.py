@@ -247,8 +247,8 @@ class JoinTables(Paired[Join | BagJoin]):
 
 def rows_of_keys(run: Run, keys: Numbers) -> Indices:
     """Returns the rows of a run that have one of these key numbers."""
-    found = run.find(np.sort(keys))
-    return expand_ranges(found.starts, found.counts)
+    ranges = run.find(np.sort(keys))
+    return expand_ranges(ranges.starts, ranges.counts)
 
 
 @form_of(SetJoin)

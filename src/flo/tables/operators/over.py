@@ -483,8 +483,8 @@ def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:
     if layout is None or not runs_on_columns(function.where):
         return False
     if function.aggregator is not None:
-        made = Layout.of(function.result_type(None))
-        return made is not None and all(result_layout(each, of) is not None for each in function.others)
+        into = Layout.of(function.result_type(None))
+        return into is not None and all(result_layout(each, of) is not None for each in function.others)
     if function.kind in ("sum", "avg"):
         kind = layout.cells[0].arrow
         summable = has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale < 0)

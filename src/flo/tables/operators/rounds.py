@@ -12,7 +12,7 @@ goes. The rows of round 2 are the sum of the differences of rounds 0 to 2.
 A push changes differences, round by round, ascending (fixpoint.py). An operator takes those of one round, and gives
 those of this round and of later ones:
 
-- `Linear`: an operator without state passes the round on.
+- `LinearInRounds`: an operator without state passes the round on.
 - `JoinRounds`: a row of round i and one of round j are both there from round max(i, j) on. So a change meets the whole
   trace of the other side, and each pair belongs to the later round of the two.
 - `WeighRounds`: whether a row is there depends on its weight. All rounds of the rows that change are looked at at once.
@@ -76,7 +76,7 @@ KEY_NUMBER = "#key"
 KEY_FIELD = pa.field(KEY_NUMBER, pa.uint64(), nullable=False)
 
 
-class Changes(NamedTuple):
+class RoundChanges(NamedTuple):
     """Changes of a stream in one round."""
 
     round: int
@@ -115,7 +115,7 @@ Given: TypeAlias = list[pa.Table | None]
 """The changes at each input in one round; None if there are none."""
 
 
-class Work:
+class PushNotes:
     """What an operator notes during a push."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class Looked(NamedTuple):
 
     groups: Run
     number: int
-    found: list[InRound]
+    looked_up: list[InRound]
 
     def knows(self, groups: Run) -> Mask:
         """Return which of these groups are among them."""
@@ -140,8 +140,8 @@ class Looked(NamedTuple):
 
     def hold(self, place: int) -> list[Run]:
         """Return the rows of a trace by key: most of the groups are looked at again in the next round."""
-        found = self.found[place]
-        held = (with_round(found.table, self.number), sort_groups(found.ahead))
+        groups = self.looked_up[place]
+        held = (with_round(groups.table, self.number), sort_groups(groups.ahead))
         return [_keyed(each, self.groups) for each in held if each.num_rows]
 
 
@@ -164,10 +164,12 @@ class InRounds(ABC):
         """The names of its traces."""
 
     @abstractmethod
-    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+    def consume(
+        self, number: int, given: Given, traces: list[Growing], work: PushNotes
+    ) -> Iterator[list[RoundChanges]]:
         """Take the changes of a round, and add them to the traces; yield the changes of each output."""
 
-    def take(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+    def take(self, number: int, given: Given, traces: list[Growing], work: PushNotes) -> Iterator[list[RoundChanges]]:
         """Do what `consume` does. An error that no row is to blame for is one of the engine."""
         try:
             yield from self.consume(number, given, traces, work)
@@ -188,18 +190,18 @@ def rounds_of(table: pa.Table) -> Indices:
     return rounds
 
 
-def split_rounds(table: pa.Table, rounds: Indices) -> Iterator[Changes]:
+def split_rounds(table: pa.Table, rounds: Indices) -> Iterator[RoundChanges]:
     """Yield rows by round, which ascend."""
     if not len(rounds):
         return
     edges = [0, *(np.flatnonzero(rounds[1:] != rounds[:-1]) + 1).tolist(), len(rounds)]
     for start, end in pairwise(edges):
-        yield Changes(int(rounds[start]), table.slice(start, end - start))
+        yield RoundChanges(int(rounds[start]), table.slice(start, end - start))
 
 
 @final
 @dataclass(frozen=True)
-class Linear(InRounds):
+class LinearInRounds(InRounds):
     """An operator without state: what it gives for a sum of changes is the sum of what it gives for each."""
 
     form: OnTables[Any]
@@ -211,14 +213,16 @@ class Linear(InRounds):
         """Tables without rows, one for each input."""
         return [schema_of(of).empty_table() for of in self.inputs]
 
-    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+    def consume(
+        self, number: int, given: Given, traces: list[Growing], work: PushNotes
+    ) -> Iterator[list[RoundChanges]]:
         values = tuple(
             Rows(of_elements(of), self._nothing[place] if table is None else table)
             for place, (of, table) in enumerate(zip(self.inputs, given, strict=True))
         )
         _, deltas = consume_rows(self.form, values)
         for delta in deltas:
-            yield [Changes(number, delta.table)] if isinstance(delta, Rows) else []
+            yield [RoundChanges(number, delta.table)] if isinstance(delta, Rows) else []
 
 
 @final
@@ -230,7 +234,9 @@ class JoinRounds(InRounds):
 
     names = ("left", "right")
 
-    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+    def consume(
+        self, number: int, given: Given, traces: list[Growing], work: PushNotes
+    ) -> Iterator[list[RoundChanges]]:
         left, right = (self._sort(place, table) for place, table in enumerate(given))
         meetings: list[Meeting] = []
         rounds: list[Indices] = []
@@ -259,7 +265,7 @@ class JoinRounds(InRounds):
             return None
         return self.form.sort_side(place, table)
 
-    def _pair(self, meetings: list[Meeting], rounds: list[Indices]) -> Iterator[Changes]:
+    def _pair(self, meetings: list[Meeting], rounds: list[Indices]) -> Iterator[RoundChanges]:
         pairs = pair_rows(self.form.joined, meetings)
         if pairs is not None:
             pairs = plain_zeros(self.outputs[0], pairs) if self.form.computes else pairs
@@ -284,7 +290,9 @@ class WeighRounds(InRounds):
     names = ("rows",)
     consolidates = True
 
-    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+    def consume(
+        self, number: int, given: Given, traces: list[Growing], work: PushNotes
+    ) -> Iterator[list[RoundChanges]]:
         (table,) = given
         assert table is not None
         delta = totals(table, self.form.names())
@@ -338,7 +346,9 @@ class GroupRounds(InRounds):
         """The columns of each trace that are read."""
         return [pa.schema([*schema_of(of), ROUND_FIELD]) for of in (*self.inputs, *self.outputs)]
 
-    def consume(self, number: int, given: Given, traces: list[Growing], work: Work) -> Iterator[list[Changes]]:
+    def consume(
+        self, number: int, given: Given, traces: list[Growing], work: PushNotes
+    ) -> Iterator[list[RoundChanges]]:
         touched = work.again.pop(number, [])
         deltas: list[Run | None] = [None] * len(traces)
         for place, table in enumerate(given):
@@ -351,26 +361,28 @@ class GroupRounds(InRounds):
         groups = run_of(every, (KEY_NUMBER,))
         keys = groups.table[KEY_NUMBER].to_numpy()
         known = work.last.knows(groups)
-        found: list[InRound] = []
+        looked_up: list[InRound] = []
         for place, trace in enumerate(traces):
             sources: list[tuple[Mask, Iterable[Run]]] = [(~known, trace)]
             if has_any(known):
                 sources.append((known, [*work.last.hold(place), *filter(None, deltas[place : place + 1])]))
-            found.append(read_groups(self._schemas[place], groups, number, sources))
-        results = self._results([Whole(of, groups.rows, f.table) for of, f in zip(self.inputs, found, strict=False)])
-        for place, (new, old) in enumerate(zip(results, found[len(self.inputs) :], strict=True), len(self.inputs)):
+            looked_up.append(read_groups(self._schemas[place], groups, number, sources))
+        results = self._results(
+            [Whole(of, groups.rows, f.table) for of, f in zip(self.inputs, looked_up, strict=False)]
+        )
+        for place, (new, old) in enumerate(zip(results, looked_up[len(self.inputs) :], strict=True), len(self.inputs)):
             new = new.select(old.table.column_names)
             gone = with_weights(old.table, -old.table[WEIGHT].to_numpy())
             change = consolidate_table(pa.concat_tables([new, gone]))
-            found[place] = old._replace(table=sort_groups(new))
+            looked_up[place] = old._replace(table=sort_groups(new))
             if not change.num_rows:
                 yield []
                 continue
             rows = change.drop_columns([STREAM])
             traces[place].extend(_by_key(with_round(rows, number), keys[change[STREAM].to_numpy()]))
-            yield [Changes(number, rows)]
-        work.last = Looked(groups, number, found)
-        for each in found[: len(self.inputs)]:
+            yield [RoundChanges(number, rows)]
+        work.last = Looked(groups, number, looked_up)
+        for each in looked_up[: len(self.inputs)]:
             for later, numbers in each.rounds_ahead(keys):
                 work.again.setdefault(later, []).append(numbers)
 
@@ -477,7 +489,7 @@ def in_rounds(vertex: Vertex, from_outside: tuple[bool, ...]) -> InRounds:
         return GroupRounds(*parts, form=None, keyed=None)
     form = form.typed(tables)
     if form.placement is Placement.ANYWHERE and not form.parts():
-        return Linear(*parts, form)
+        return LinearInRounds(*parts, form)
     if isinstance(form, JoinTables):
         return JoinRounds(*parts, form)
     if isinstance(form, DistinctTables):

@@ -37,7 +37,16 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, Placement
-from flo.tables.operators.clocks import Clock, ReadsPartitions, Times, as_bag, has_numbers, ids_of, moment_of, new_clock
+from flo.tables.operators.clocks import (
+    ClockState,
+    ReadsPartitions,
+    Times,
+    as_bag,
+    has_numbers,
+    ids_of,
+    moment_of,
+    new_clock,
+)
 from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, TimedDelta, Windower, too_far
@@ -158,7 +167,7 @@ class WindowTables(EmitsWindows):
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
 
-    clock: Clock | None = None
+    clock: ClockState | None = None
     """None before the first row."""
     count: int = 0
     """How many rows have come."""
@@ -173,7 +182,7 @@ class WindowTables(EmitsWindows):
     def fits(cls, like: TimeWindows | Batch, inputs: StreamTypes) -> bool:
         return isinstance(like, Batch) or (has_numbers(like) and not like.by_clock)
 
-    def new_clock(self) -> Clock:
+    def new_clock(self) -> ClockState:
         return new_clock(self.keys, self.partitions)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:

@@ -74,7 +74,7 @@ class Addends:
 
 
 @dataclass(frozen=True)
-class Product:
+class ColumnProduct:
     """The products of the numbers of two columns, row by row. Values that are not finite count as zero."""
 
     one: Addends
@@ -159,7 +159,7 @@ def _sum_few_floats(values: list[float], weights: list[int], firsts: list[int]) 
     return Limbs.of_integers(low, [sum(terms[start:end]) for start, end in pairwise([*firsts, len(terms)])])
 
 
-def sum_numbers(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
+def sum_numbers(column: Addends | ColumnProduct, weights: Indices, firsts: Indices) -> Limbs:
     """Return Σ number · weight over the rows from each index in `firsts` to the next.
 
     1. Integers whose sums cannot overflow are added as they are.

@@ -28,7 +28,7 @@ from flo.columns.indices import Indices, expand_ranges, has_all, has_any, is_eve
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
 from flo.tables.state.matching import have_same_keys, match_keys
-from flo.tables.state.products import Addends, Product, sum_numbers
+from flo.tables.state.products import Addends, ColumnProduct, sum_numbers
 from flo.tables.state.run import FACTS, INDEX, Run, interleave
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
@@ -158,7 +158,7 @@ def drop_zeros(run: Run) -> Run:
     return run if kept.all() else run.take(np.flatnonzero(kept))
 
 
-Summed: TypeAlias = Addends | Product
+Summed: TypeAlias = Addends | ColumnProduct
 """A column of numbers that are added up."""
 
 
@@ -174,8 +174,10 @@ def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, fir
         return taken.get(column) or taken.setdefault(column, Addends(column.array.take(indices)))
 
     for place, column in columns.items():
-        if isinstance(column, Product):
-            sums.update(_named(place, sum_numbers(Product(take(column.one), take(column.other)), weights, firsts)))
+        if isinstance(column, ColumnProduct):
+            sums.update(
+                _named(place, sum_numbers(ColumnProduct(take(column.one), take(column.other)), weights, firsts))
+            )
         else:
             sums.update(_named(place, sum_numbers(take(column), weights, firsts)))
             for name, there in find_specials(take(column).array):
