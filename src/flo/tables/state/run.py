@@ -348,11 +348,11 @@ class Content:
     closed = False
 
     def __init__(self, columns: tuple[str, ...]) -> None:
-        self._digest = hashlib.blake2b(repr(columns).encode(), digest_size=16)  # faster than SHA-256
+        self._digest = hashlib.sha256(repr(columns).encode())  # processors have instructions for SHA-256
 
     @property
     def name(self) -> str:
-        return self._digest.hexdigest()
+        return self._digest.hexdigest()[:32]
 
     def write(self, data: Any) -> int:
         self._digest.update(data)
