@@ -1,4 +1,4 @@
-"""Joins whose key is the whole row: they keep the weight of each row of the other side once."""
+"""Joins whose key is the whole row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 import flo
 from flo.tables.io.files import WEIGHTS
-from flo.tables.operators.joins import FilteringTables
 
 EXTREMES = [0, 1, -1, 2**63 - 1, -(2**63)]
 WEIGHTS_DRAWN = [-(2**58), -3, -1, 1, 2, 2**58]
@@ -76,11 +75,3 @@ def test_weights_come_and_go(how: str, ended: str | None, seed: int) -> None:
             row: weight for row, weight in sides["left"].items() if (sides["right"][row] > 0) == (how == "semi")
         }
         assert found == expected
-
-
-def test_the_other_side_is_kept_once() -> None:
-    loop = program("semi", bounded=False).on(flo.here).loop()
-    rows = Counter({(number, -number): 2 for number in range(100)})
-    loop.push(right=as_table(rows))
-    (join,) = (node.operator for node in loop._loop.nodes if isinstance(node.operator, FilteringTables))
-    assert join.right.rows.rows + join.right.keys.rows == len(rows)

@@ -7,6 +7,7 @@ computed first, as columns whose names begin with `==`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,7 @@ class Compiler:
     def stream(self, relation: Relation) -> RowStream:
         if self.around is not None and not plan.references(relation):
             return self.around.stream(relation)
-        return self.shared(relation, getattr(self, f"_{type(relation).__name__.lower()}"))
+        return self.shared(relation, partial(MAKERS[type(relation)], self))
 
     def shared(self, relation: Relation, make: Callable[[Any], RowStream]) -> RowStream:
         """Return the stream that is made of a relation. Relations that are equal but for the names of their columns
@@ -381,3 +382,21 @@ def _parts_of_spark(node: Expr) -> Iterator[Expr]:
     else:
         for child in node.children:
             yield from _parts_of_spark(child)
+
+
+MAKERS: dict[type[Relation], Callable[[Compiler, Any], RowStream]] = {
+    plan.TableScan: Compiler._scan,
+    plan.Constant: Compiler._constant,
+    plan.Project: Compiler._project,
+    plan.Filter: Compiler._filter,
+    plan.Union: Compiler._union,
+    plan.Expand: Compiler._expand,
+    plan.Limit: Compiler._limit,
+    plan.Aggregate: Compiler._aggregate,
+    plan.Generate: Compiler._generate,
+    plan.WindowFunctions: Compiler._window,
+    plan.Join: Compiler._join,
+    plan.Recursion: Compiler._recursion,
+    plan.Reference: Compiler._reference,
+}
+"""What makes the stream of each class of relations."""

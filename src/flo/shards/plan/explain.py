@@ -9,8 +9,8 @@
           join_zsets(shop, name, city, price)   on tables   keeps left, right
           = sold                              output
 
-A `PlanSection` is one of these parts: where the rows are (level 0), or a stage. A row of a block is an operator, a stream
-that is sent (→), or an output (=).
+A `PlanSection` is one of these parts: where the rows are (level 0), or a stage. A row of a section is an operator, a
+stream that is sent (→), or an output (=).
 """
 
 from __future__ import annotations
