@@ -70,8 +70,8 @@ def _filtered(
 def _by_rows(compiler: Compiler, rows: RowStream, matched: RowStream, own: dict[str, Expr], how: str) -> RowStream:
     """Return the rows that are part of a pair, or those that are not."""
     keys = {f"==row{place}": node for place, node in enumerate(own.values())} or {"==row": ZERO}
-    rows, mine = _keyed(compiler, rows, {f"{name}_left": node for name, node in keys.items()})
-    return joined(rows, compiler.project(matched, keys), mine, keys, how, nulls_equal=True)
+    mine = {f"{name}_left": node for name, node in keys.items()}
+    return joined(compiler.extended(rows, mine), compiler.project(matched, keys), mine, keys, how, nulls_equal=True)
 
 
 def _joined_on(
@@ -83,18 +83,8 @@ def _joined_on(
     rest: Expr | None,
 ) -> RowStream:
     one, other, nulls_equal = _key_columns(pairs)
-    (left, on), (right, other_on) = _keyed(compiler, left, one), _keyed(compiler, right, other)
-    return joined(left, right, on, other_on, how, where=rest, nulls_equal=nulls_equal)
-
-
-def _keyed(compiler: Compiler, rows: RowStream, keys: dict[str, Expr]) -> tuple[RowStream, list[str]]:
-    """Return rows with these keys, and the names of the keys. A column of the rows is not added again."""
-    added, names = dict[str, Expr](), list[str]()
-    for name, node in keys.items():
-        plain = node.is_column and node.column not in names
-        names.append(node.column if plain else name)
-        added |= {} if plain else {name: node}
-    return compiler.extended(rows, added), names
+    left, right = compiler.extended(left, one), compiler.extended(right, other)
+    return joined(left, right, one, other, how, where=rest, nulls_equal=nulls_equal)
 
 
 def _key_columns(pairs: list[KeyPair]) -> tuple[dict[str, Expr], dict[str, Expr], bool]:

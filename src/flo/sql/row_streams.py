@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -37,8 +36,8 @@ def united(parts: list[RowStream]) -> RowStream:
 def joined(
     left: RowStream,
     right: RowStream,
-    on: Iterable[str],
-    other_on: Iterable[str],
+    on: dict[str, Expr],
+    other_on: dict[str, Expr],
     how: str,
     *,
     where: Expr | None = None,
