@@ -437,3 +437,7 @@ def output_without_a_name():
 
 def input_with_a_blank_name():
     flo.Flow("sums").input(" \t", flo.Sequence[int])
+
+
+def input_with_a_long_name():
+    flo.Flow("sums").input("x" * 201, flo.Sequence[int])

@@ -42,6 +42,15 @@ def test_refusal(name: str, request: pytest.FixtureRequest) -> None:
     assert text == file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["a\0b", "x" * 201, "é" * 101, "\ud800", ".", "..", "a/../b", "/a", "a/"])
+def test_names_are_those_that_folders_can_have(name: str) -> None:
+    flow = flo.Flow("sums")
+    numbers = flow.input("eu/" + "x" * 200, flo.Sequence[int])
+    for give in (lambda: flow.input(name, flo.Sequence[int]), lambda: flow.output(name, numbers)):
+        with pytest.raises(flo.TypeMismatch, match="must be one that a folder can have"):
+            give()
+
+
 INTERNAL = re.compile(r"flo\.(core|api|values|columns|tables)\.|Annotated\[|<class |<function |\bat 0x|==\d|#\d")
 """What belongs to Flo or to Python, and not to the user's program."""
 

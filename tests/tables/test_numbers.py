@@ -454,3 +454,14 @@ def test_what_is_left_in_a_group_that_does_not_exist_need_not_fit(aggregate: Any
     rows = {Priced("a", large): 9_007_199_254_740_993, Priced("a", -large): -9_007_199_254_740_993}
     assert flow.run(rows=rows)["out"] == {}
     assert flow.on(flo.here).run(rows=rows)["out"].num_rows == 0
+
+
+@pytest.mark.parametrize("kind", [flo.Bag, flo.Set, flo.ZSet])
+def test_an_integer_that_no_float_equals_does_not_fit_a_union_with_floats(kind: Any) -> None:
+    flow = flo.Flow("both")
+    flow.output("both", flow.input("ints", kind[int]).union(flow.input("floats", kind[float])))
+    loop = flow.on(flo.here).loop()
+    loop.push(ints=[2**53], floats=[1.5])
+    with pytest.raises(ElementError, match="a value does not fit the column `value`") as caught:
+        loop.push(ints=[7, 2**53 + 1])
+    assert {("expected", "a double that equals it"), ("given", str(2**53 + 1))} <= set(caught.value.facts)

@@ -54,6 +54,9 @@ B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 B3 = TypeVar("B3", bound=Unbounded)
 
+LONG = 200
+"""The most bytes of a name: file systems allow 255, and files that are being written have longer names."""
+
 T_co = TypeVar("T_co", covariant=True)
 C_co = TypeVar("C_co", bound=Collection, covariant=True)
 C_contra = TypeVar("C_contra", bound=Collection, contravariant=True)
@@ -238,12 +241,27 @@ def _called_object() -> object:
 
 def expect_stream_name(name: object, what: str, where: Origin | None) -> None:
     """Raise unless this is a name that an input, an output or an operator can have."""
+    instead = (('stream.named("revenue")' if what == "operator" else f'flow.{what}("orders", …)', "a name"),)
     if not isinstance(name, str) or not name.strip():
         raise TypeMismatch(
-            f"the name of an {what} must be a text that is not blank; got {brief(name)}",
-            instead=(('stream.named("revenue")' if what == "operator" else f'flow.{what}("orders", …)', "a name"),),
+            f"the name of an {what} must be a text that is not blank; got {brief(name)}", instead=instead, where=where
+        )
+    if not _can_be_folder(name):
+        raise TypeMismatch(
+            f"the name of an {what} must be one that a folder can have; got {brief(name)}",
+            facts=(("expected", f"at most {LONG} bytes in UTF-8, without null characters, and no part `.` or `..`"),),
+            instead=instead,
             where=where,
         )
+
+
+def _can_be_folder(name: str) -> bool:
+    """Return whether diverted rows of an input can be in a folder of its name: `a/b` is one in another."""
+    try:
+        parts = [each.encode() for each in name.split("/")]
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return "\0" not in name and all(len(each) <= LONG and each not in (b"", b".", b"..") for each in parts)
 
 
 def type_operator(operator: Operator, inputs: tuple[AnyBase, ...], verb: str) -> StreamTypes:

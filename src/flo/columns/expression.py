@@ -221,8 +221,7 @@ class Expression(RowFunction):
             arrays.append(array)
         if self._unpacks:
             arrays = arrays[0].flatten()
-        wanted = zip(arrays, self.layout.cells, strict=True)
-        return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
+        return self.layout.cast(arrays)
 
     @cached_property
     def _never_null(self) -> tuple[bool, ...]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell, cell_of, columns_of, each_column, fields_of
 from flo.columns.indices import one_chunk
+from flo.core.errors import ElementError
 from flo.core.untyped import Element, TypeForm
 from flo.values.canonical import instant_element
 from flo.values.exact import ALL_DIGITS
@@ -64,9 +65,11 @@ class Layout:
         either, if their fields are never null."""
         if table.schema.equals(self.schema):
             return table
-        columns = ((table[name], cell.arrow) for name, cell in self._columns())
-        arrays = [column if column.type == kind else column.cast(kind) for column, kind in columns]
-        return pa.Table.from_arrays(arrays, schema=self.schema)
+        return pa.Table.from_arrays(self.cast([table[name] for name in self.names]), schema=self.schema)
+
+    def cast(self, columns: list[Any]) -> list[Any]:
+        """Return arrays with exactly the types of these columns. Raises if the type has no value that equals one."""
+        return [_cast(column, name, cell.arrow) for column, (name, cell) in zip(columns, self._columns(), strict=True)]
 
     def _columns(self) -> Iterator[tuple[str, Cell]]:
         return zip(self.names, self.cells, strict=True)
@@ -156,3 +159,18 @@ def _layout_of(element: object) -> Layout | None:
 def _whole(element: TypeForm, names: tuple[str, ...], cells: list[Cell | None], split: Any, make: Any) -> Layout | None:
     known = tuple(cell for cell in cells if cell is not None)
     return Layout(element, names, known, split, make) if len(known) == len(cells) else None
+
+
+def _cast(column: Any, name: str, kind: pa.DataType) -> Any:
+    if column.type == kind:
+        return column
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise ElementError(
+            f"a value does not fit the column `{name}`: {error}",
+            facts=(("expected", f"a {kind} that equals it"), ("got", f"one of {column.type} that none equals")),
+            instead=(("map(float)", "rounds integers to the nearest float"),)
+            if pa.types.is_integer(column.type)
+            else (),
+        ) from error

@@ -26,9 +26,9 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from flo.core.errors import CheckpointError
-from flo.core.function_identity import used_objects
 from flo.core.term import Call, Lowering, Term, register, register_data
 from flo.core.untyped import TypeForm
+from flo.core.used_values import used_objects
 
 _known: dict[str, type] = {}
 """Classes that this program has named in a type or has lowered. They need not be importable."""

@@ -6,8 +6,8 @@
 - A **lambda** is its code.
 - The values that a lambda or a local function **captures** are a part of it: closures, defaults, the arguments of a
   `functools.partial`, and what a method reads of its instance.
-- What the code **reads** besides is recorded, too: constants of its module, and the code of the functions of the same
-  program that it calls.
+- What the code **reads** besides is recorded, too: constants of its module and of modules of the program that it
+  imports, and the code of the functions of the same program that it calls (`core/used_values.py`).
 
 Code is compared as a syntax tree, without positions, comments, docstrings and annotations, so that it does not depend
 on the version of Python. Without a source it is compared as bytecode, and only with bytecode of the same version. What
@@ -28,7 +28,7 @@ import re
 import sys
 from argparse import Namespace
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -52,17 +52,23 @@ from zoneinfo import ZoneInfo
 from flo.core.errors import is_of_python, is_users
 from flo.core.labels import Uses, label, source_of, uses_of
 from flo.core.tracebacks import PACKAGE
+from flo.core.used_values import (
+    DEEP,
+    PLAIN,
+    attributes_of,
+    captured_by,
+    functions_in,
+    globals_of,
+    is_users_class,
+    unwrap,
+)
 
 SOURCE, BYTECODE = "source", "bytecode"
-DEEP = 8
-"""How deep values within values are looked at."""
 MANY = 1000
 """How many values within a value are looked at for their classes."""
 _SHOWN = (type(None), bool, int, float, complex, Decimal, Fraction, date, datetime, time, timedelta)
 """The types of values that are recorded as they are. Others may be long or secret: of them, a digest is recorded."""
 _TEXTS = (*_SHOWN, str, bytes, range, UUID, PurePath, ZoneInfo)
-_PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
-"""The types that most values within values have: these are looked at first."""
 _IGNORED_FIELDS = frozenset({"ctx", "type_comment", "kind", "annotation", "returns", "decorator_list", "type_params"})
 
 ValueTexts: TypeAlias = tuple[tuple[str, str], ...]
@@ -93,7 +99,7 @@ class Identity:
 
 def identify(function: Any) -> Identity:
     """Return the identity of a function: the user's, not one of Flo that stands for it."""
-    return _read(_unwrap(function))
+    return _read(unwrap(function))
 
 
 def has_other_code(one: str, other: str) -> bool:
@@ -188,7 +194,7 @@ class _Code:
         """The classes of the same program that the code uses, or of whose instances it may use something."""
         self._add_classes_of(instance)
         self._follow([function])
-        while self._follow([each for value in self._class_values().values() for each in _functions_in(value)]):
+        while self._follow([each for value in self._class_values().values() for each in functions_in(value)]):
             pass  # a method may use other attributes
 
     def _follow(self, waiting: list[FunctionType]) -> bool:
@@ -200,9 +206,9 @@ class _Code:
                 continue
             self.functions[id(each)] = each
             self.uses.add(uses_of(each.__code__))
-            for value in (*_captured_by(each).values(), *_globals_of(each).values()):
+            for value in (*captured_by(each).values(), *globals_of(each).values()):
                 self._add_classes_of(value)
-                waiting += _functions_in(value)
+                waiting += functions_in(value)
         return len(self.functions) > before
 
     def _add_classes_of(self, value: object) -> None:
@@ -217,7 +223,7 @@ class _Code:
             seen.add(id(each))
             if is_users_class(kind):
                 self.classes |= dict.fromkeys(base for base in kind.__mro__ if is_users_class(base))
-                waiting += [] if kind is each else _attributes_of(each).values()
+                waiting += [] if kind is each else attributes_of(each).values()
             elif isinstance(each, (dict, list, tuple)):
                 waiting += list(each.values() if isinstance(each, dict) else each)[:MANY]
 
@@ -238,9 +244,9 @@ class _Code:
 
     def captured(self) -> dict[str, Any]:
         """Return the values that the function captures: closures, defaults, and what it reads of its instance."""
-        values = _captured_by(self.function)
+        values = captured_by(self.function)
         if self.instance is not None:
-            held = {} if isinstance(self.instance, type) else self._kept(_attributes_of(self.instance))
+            held = {} if isinstance(self.instance, type) else self._kept(attributes_of(self.instance))
             values |= {f"self.{name}": value for name, value in held.items() if name in self.uses.attributes}
         return self._kept(values)
 
@@ -248,28 +254,22 @@ class _Code:
         """Return the constants of modules and of classes that the function reads."""
         held = self._class_values().items()  # without methods and what gives access to an attribute of an instance
         constants = {name: each for name, each in held if not (callable(each) or hasattr(type(each), "__get__"))}
-        return self._kept(_globals_of(self.function) | constants)
+        return self._kept(globals_of(self.function) | constants)
 
     def others(self) -> Iterator[tuple[FunctionType, dict[str, Any], dict[str, Any]]]:
         """Yield the other functions, each with the values that it captures and the constants that it reads."""
         for each in list(self.functions.values())[1:]:
-            yield each, self._kept(_captured_by(each)), self._kept(_globals_of(each))
+            yield each, self._kept(captured_by(each)), self._kept(globals_of(each))
 
     def _kept(self, values: Mapping[str, object]) -> dict[str, Any]:
         return {name: value for name, value in values.items() if name.rpartition(".")[2] not in self.uses.assigned}
-
-
-def is_users_class(kind: type) -> bool:
-    """Return whether a class belongs to the user's program: to a module of it, or to a notebook."""
-    module = sys.modules.get(kind.__module__)
-    return module is None or kind.__module__ == "__main__" or is_users(getattr(module, "__file__", None))
 
 
 def _read(function: Any) -> Identity:
     captured: dict[str, Any] = {}
     while isinstance(function, functools.partial):
         captured = {**_numbered(function.args), **function.keywords, **captured}
-        function = _unwrap(function.func)
+        function = unwrap(function.func)
     plain, instance = _plain_function(function)
     if plain is None:
         text = getattr(function, "text", None) if _is_flos(type(function)) else None  # of a column expression
@@ -284,7 +284,7 @@ def _read(function: Any) -> Identity:
     captured |= code.captured() if belongs else {}
     reads = dict(_texts(code.globals() if belongs else code.globals() | code.captured(), code.uses))
     lambdas: dict[str, str] = {}
-    own = {id(each) for value in captured.values() for each in _functions_in(value)}
+    own = {id(each) for value in captured.values() for each in functions_in(value)}
     for other, values, constants in code.others():
         called = label(other)
         codes = lambdas if id(other) in own and other.__name__ == "<lambda>" else reads
@@ -308,28 +308,17 @@ def _is_flos(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "flo"
 
 
-def _unwrap(function: Any) -> Any:
-    """Return the user's function that another function stands for: of Flo, or of a cache around it."""
-    while True:
-        if isinstance(function, functools._lru_cache_wrapper):
-            function = function.__wrapped__
-        elif getattr(function, "stands_for", None) is not None:
-            function = function.stands_for
-        else:
-            return function
-
-
 def _plain_function(function: Any) -> tuple[FunctionType | None, Any]:
     """Return the function in Python that is called, if there is one, and the instance that it is called on."""
     if isinstance(function, FunctionType):
         return function, None
     if isinstance(function, MethodType):
-        called = _unwrap(function.__func__)
+        called = unwrap(function.__func__)
         return (called if isinstance(called, FunctionType) else None), function.__self__
     if isinstance(function, BuiltinFunctionType):
         of = getattr(function, "__self__", None)
         return None, None if isinstance(of, (ModuleType, type)) else of
-    called = None if isinstance(function, type) else _unwrap(type(function).__call__)
+    called = None if isinstance(function, type) else unwrap(type(function).__call__)
     users = isinstance(called, FunctionType) and not _is_flos(type(function))
     return (called, function) if users else (None, None)
 
@@ -339,82 +328,6 @@ def _name_of(function: Any, plain: FunctionType) -> str:
     if not isinstance(function, (FunctionType, MethodType)):
         return str(type(function).__qualname__)
     return "" if plain.__qualname__.endswith("<lambda>") else plain.__qualname__
-
-
-def _captured_by(function: FunctionType) -> dict[str, Any]:
-    """Return the closure and the defaults of a function."""
-    code, captured = function.__code__, {}
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            captured[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
-    defaults = function.__defaults__ or ()
-    parameters = code.co_varnames[: code.co_argcount]
-    captured |= dict(zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True))
-    return captured | (function.__kwdefaults__ or {})
-
-
-def _globals_of(function: FunctionType) -> dict[str, Any]:
-    """Return the values that a function reads from its module, and from modules of the same program."""
-    values = {}
-    for name, attributes in uses_of(function.__code__).globals.items():
-        if name not in function.__globals__:  # built in, or not assigned yet
-            continue
-        value = function.__globals__[name]
-        if not isinstance(value, ModuleType):
-            values[name] = value
-        else:
-            values |= {f"{name}.{each}": held for each in sorted(attributes) for held in _held_by_module(value, each)}
-    return values
-
-
-def _held_by_module(module: ModuleType, path: str) -> Iterator[object]:
-    """Yield the attribute of a module of the program, or of a module in it, such as `settings.rate` of a package."""
-    first, _, rest = path.partition(".")
-    held = vars(module).get(first)
-    if rest and isinstance(held, ModuleType):
-        yield from _held_by_module(held, rest)
-    elif not rest and first in vars(module) and is_users(getattr(module, "__file__", None)):
-        yield held
-
-
-def used_objects(function: FunctionType) -> list[Any]:
-    """Return the objects that the code of a function refers to, by a name of its module or of an enclosing function."""
-    return [*_captured_by(function).values(), *_globals_of(function).values()]
-
-
-def _attributes_of(item: object) -> dict[str, Any]:
-    """Return what an instance holds, by name."""
-    slots = (name for kind in type(item).__mro__ for name in _slots_of(kind))
-    held = {name: getattr(item, name) for name in slots if hasattr(item, name)}
-    return held | getattr(item, "__dict__", {})
-
-
-def _slots_of(kind: type) -> tuple[str, ...]:
-    slots = vars(kind).get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
-
-
-def _functions_in(value: object, deep: int = DEEP) -> Iterator[FunctionType]:
-    """Yield the functions in Python that a value is, or has in it."""
-    value = _unwrap(value)
-    if isinstance(value, (staticmethod, classmethod)):
-        value = value.__func__
-    if isinstance(value, property):
-        value = value.fget
-    if isinstance(value, FunctionType):
-        yield value
-    elif deep and isinstance(value, functools.partial):
-        yield from _functions_in((value.func, *value.args, *value.keywords.values()), deep - 1)
-    elif isinstance(value, MethodType):
-        yield from _functions_in(value.__func__)
-    elif deep and isinstance(value, Mapping):
-        yield from _functions_in(tuple(value.values()), deep)
-    elif deep and isinstance(value, (tuple, list, Set)):
-        for each in list(value):
-            if type(each) not in _PLAIN:
-                yield from _functions_in(each, deep - 1)
 
 
 def _texts(values: Mapping[str, object], uses: Uses) -> ValueTexts:
@@ -435,7 +348,7 @@ def _texts(values: Mapping[str, object], uses: Uses) -> ValueTexts:
 def _value_text(value: object, uses: Uses, deep: int) -> str:
     """Return a text that is equal for equal data, in any process. What is not data, or may change, is its class."""
     name = type(value).__qualname__
-    if deep and type(value) in _PLAIN:
+    if deep and type(value) in PLAIN:
         return f"{name}:{value!r}"
 
     def texts_of(items: Any) -> list[str]:
@@ -477,7 +390,7 @@ def _held_by(value: object, uses: Uses) -> dict[str, Any] | None:
         return None
     if "setattr" in uses.globals or "__dict__" in uses.attributes:  # it may assign any
         return None
-    held = _attributes_of(value)
+    held = attributes_of(value)
     return {name: held[name] for name in sorted(names - uses.assigned) if name in held}
 
 

@@ -111,6 +111,10 @@ class Uses:
     """Names of the module that are read, each with the attributes that are read of it, and theirs: `b` and `b.c`."""
     attributes: set[str] = field(default_factory=set)
     """All attributes that are read."""
+    variables: dict[str, set[str]] = field(default_factory=dict)
+    """The attributes that are read of each variable, and theirs, where the code has a source."""
+    imported: set[str] = field(default_factory=set)
+    """What is read of the modules that the code itself imports: `app.settings.rate`, or `.settings.rate`."""
     assigned: set[str] = field(default_factory=set)
     """Names of the module and of enclosing functions, and attributes, that the code assigns."""
     changes: bool = False
@@ -129,6 +133,15 @@ def uses_of(code: CodeType) -> Uses:
     """Return the names that a function uses, with those of the functions within it."""
     tree, uses = source_of(code), Uses()
     uses.changes = _may_change(code) if tree is None else _changes_others(tree)
+    imports = dict[str, set[str]]()
+    if tree is not None:
+        uses.variables, imports = _attributes_in(tree), _imports_in(tree)
+        uses.imported = {
+            path + each
+            for name, paths in imports.items()
+            for path in paths
+            for each in ("", *(f".{of}" for of in uses.variables.get(name, ())))
+        }
     for each in codes_in(code):
         of: set[str] | None = None
         path = ""
@@ -142,10 +155,36 @@ def uses_of(code: CodeType) -> Uses:
                 if of is not None:
                     of.add(path)
                 continue
-            if step.opname in _ASSIGNS:
+            if step.opname in _ASSIGNS and not (step.opname == "STORE_DEREF" and step.argval in imports):
                 uses.assigned.add(str(step.argval))
             of = None
     return uses
+
+
+def _attributes_in(tree: ast.AST) -> dict[str, set[str]]:
+    """Return the attributes that code reads of each variable, and theirs: `b` and `b.c` of `a` in `a.b.c`."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        path, of = "", node
+        while isinstance(of, ast.Attribute):
+            path, of = f"{of.attr}.{path}" if path else of.attr, of.value
+        if path and isinstance(of, ast.Name):
+            found.setdefault(of.id, set()).add(path)
+    return found
+
+
+def _imports_in(tree: ast.AST) -> dict[str, set[str]]:
+    """Return the modules, or values of modules, that code imports, by the variables that they are assigned to."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        of = "." * node.level + f"{node.module or ''}" if isinstance(node, ast.ImportFrom) else ""
+        for each in node.names:
+            whole = f"{of}.{each.name}" if of.strip(".") else f"{of}{each.name}"
+            first = each.name if of or each.asname else each.name.partition(".")[0]
+            found.setdefault(each.asname or first, set()).add(whole if of or each.asname else first)
+    return found
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:
