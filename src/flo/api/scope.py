@@ -22,6 +22,7 @@ from flo.core.tracebacks import PACKAGE
 from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
+from flo.values.operators.fixpoint import fixpoint_in_fixpoint
 from flo.verify.functions.determinism import expect_deterministic
 from flo.verify.functions.rejections import expect, obligations
 
@@ -190,6 +191,8 @@ class Scope:
         )
         if stream.scope.root() is not self.root():
             raise ScopeError(f"{name} belongs to another flow", facts=facts).at_users_line()
+        if self.captures and stream.scope.captures:  # both are bodies of `fixpoint` that are being built
+            raise fixpoint_in_fixpoint(Origin.here())
         raise ScopeError(
             f"{name} is used outside the body that it belongs to",
             facts=facts,
