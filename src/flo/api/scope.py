@@ -110,6 +110,8 @@ class Scope:
     """Whether streams around it may be used in it as they are. So it is while the body of a `fixpoint` is built."""
     outputs: tuple[AnyStream, ...] = ()
     """The streams that a body returns. Those of the program have names: the flow keeps them."""
+    not_needed: list[AnyStream] = field(default_factory=list)
+    """The streams that a query names without needing their rows, as in `WHERE false`: they need no other reader."""
     now: AnyStream | None = None
     """Of the program: the input that has the time of the outside world, if it was asked for."""
     reasons: list[str] = field(default_factory=list)
