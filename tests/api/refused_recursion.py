@@ -81,6 +81,30 @@ def fixpoint_in_a_fixpoint():
     edges.fixpoint(lambda reach, edges: reach.fixpoint(lambda inner: edges.union(inner).union(reach)))
 
 
+def fixpoint_of_the_flow_in_a_fixpoint():
+    flow, edges = _edges()
+
+    def body(reach):
+        return flow.fixpoint(inner=flo.ZSet[Edge], body=lambda inner: edges.union(inner).union(reach))
+
+    edges.fixpoint(body)
+
+
+def fixpoint_of_a_body_without_arguments():
+    _, edges = _edges()
+    edges.fixpoint(lambda: edges)
+
+
+def fixpoint_of_a_body_with_too_many_arguments():
+    _, edges = _edges()
+    edges.fixpoint(lambda reach, edges, more: edges.union(reach))
+
+
+def fixpoint_of_a_relation_without_an_argument():
+    flow, edges = _edges()
+    flow.fixpoint(one=flo.ZSet[Edge], other=flo.ZSet[Edge], body=lambda one: edges.union(one))
+
+
 def fixpoint_that_returns_too_few_relations():
     flow, edges = _edges()
     flow.fixpoint(one=flo.ZSet[Edge], other=flo.ZSet[Edge], body=lambda one, other: edges.union(one).union(other))
@@ -89,6 +113,12 @@ def fixpoint_that_returns_too_few_relations():
 def fixpoint_of_no_rounds():
     _, edges = _edges()
     edges.fixpoint(lambda reach, edges: edges.union(reach), most_rounds=0)
+
+
+def fixpoint_that_does_not_end_in_one_round():
+    flow, edges = _edges()
+    flow.output("reach", edges.fixpoint(lambda reach, edges: edges.union(_further(reach, edges)), most_rounds=1))
+    flow.run(edges=[Edge("a", "b"), Edge("b", "c")])
 
 
 def fixpoint_that_does_not_end():

@@ -120,6 +120,19 @@ def test_the_stream_can_be_used_as_it_is() -> None:
     assert result["inside"] == {Edge(1, 2): 1, Edge(2, 3): 1}
 
 
+def test_a_parameter_with_a_default_keeps_it() -> None:
+    """It is not given the stream, so a body that is made in a loop of the program keeps its value."""
+    flow = flo.Flow("few")
+    edges = flow.input("edges", flo.ZSet[Edge])
+    for most in (1, 2):
+        kept = nw.col("src") <= most
+        flow.output(f"one {most}", edges.fixpoint(lambda reach, kept=kept: closure(reach, edges).filter(kept)))
+        flow.output(f"two {most}", edges.fixpoint(lambda reach, e, kept=kept: closure(reach, e).filter(kept)))
+    result = flow.run(edges=[Edge(1, 2), Edge(2, 3)])
+    assert result["one 1"] == result["two 1"] == {Edge(1, 2): 1, Edge(1, 3): 1}
+    assert result["one 2"] == result["two 2"] == {Edge(1, 2): 1, Edge(1, 3): 1, Edge(2, 3): 1}
+
+
 def test_a_stream_of_a_body_stays_in_it() -> None:
     flow = flo.Flow("reach")
     edges = flow.input("edges", flo.ZSet[Edge])

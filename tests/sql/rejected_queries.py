@@ -100,6 +100,14 @@ def sql_without_streams() -> None:
     flo.Flow("sales").sql("SELECT 1 AS one")
 
 
+def sql_of_no_known_table() -> None:
+    flo.Flow("sales").sql("SELECT shop FROM sales")
+
+
+def sql_without_streams_that_is_wrong() -> None:
+    flo.Flow("numbers").sql("WITH RECURSIVE r AS (SELECT 1 AS n UNION SELECT max(n) + 1 FROM r) SELECT n FROM r")
+
+
 def sql_of_elements_that_are_not_rows() -> None:
     flow = flo.Flow("sales")
     numbers = flow.input("numbers", flo.ZSet[frozenset[int]])
@@ -110,6 +118,8 @@ PROGRAMS = {
     **{name: _with_query(text) for name, text in QUERIES.items()},
     "sql_of_a_bag": sql_of_a_bag,
     "sql_without_streams": sql_without_streams,
+    "sql_of_no_known_table": sql_of_no_known_table,
+    "sql_without_streams_that_is_wrong": sql_without_streams_that_is_wrong,
     "sql_of_elements_that_are_not_rows": sql_of_elements_that_are_not_rows,
 }
 

@@ -100,6 +100,35 @@ def test_a_threshold_of_a_query() -> None:
     assert flow.run(sales=SALES)["alarm"] == [10]
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT shop FROM sales WHERE 1 / price = 1 AND false", []),
+        ("SELECT shop FROM sales LIMIT 0", []),
+        ("SELECT shop, count(*) AS n FROM sales GROUP BY shop HAVING 1 > 2", []),
+        ("SELECT count(*) AS n FROM sales WHERE 1 / price = 1 AND false", [(0,)]),
+        ("SELECT 1 AS n WHERE (SELECT count(*) FROM sales LIMIT 0) > 0", []),
+    ],
+)
+def test_a_query_that_needs_no_row(query: str, expected: list[Any]) -> None:
+    """Spark does not read what cannot matter. The input is named by the query, so it is not forgotten."""
+    flow = flo.Flow("nothing")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    cheap = sales.filter(lambda sale: sale.price < 10)
+    flow.output("rows", flow.sql(query, sales=cheap))
+    assert rows(flow.run(sales=[*SALES, Sale("d", 0, 3)])["rows"]) == Counter(expected)
+    on_tables = flow.on(flo.here).run(sales=SALES)["rows"].drop_columns(["_weight"])
+    assert [tuple(row.values()) for row in on_tables.to_pylist()] == expected
+
+
+def test_a_stream_that_a_query_does_not_name() -> None:
+    flow = flo.Flow("forgotten")
+    sales, shops = flow.input("sales", flo.ZSet[Sale]), flow.input("shops", flo.ZSet[Shop])
+    flow.output("rows", flow.sql("SELECT shop FROM sales LIMIT 0", sales=sales, shops=shops))
+    with pytest.raises(flo.UnusedInputError, match="no output depends on the input `shops`"):
+        flow.run(sales=[], shops=[])
+
+
 def test_explain_reads_like_sql() -> None:
     text = revenue().explain()
     assert "==" not in text

@@ -112,7 +112,7 @@ def build_body(
     expect_callable(verb, "body", function)
     scope = Scope(f"the body of `{verb}` at {origin}", parent, outer=outer)
     loop = Loop(scope)
-    names = name_streams(function, len(inner), loops, verb, origin)
+    names = name_streams(function, len(inner), loops, verb, origin, "the loop" if loops else "")
     streams = [scope.add_input(name, kind, origin) for name, kind in zip(names, inner, strict=False)]
     returned = function(*streams, loop) if len(names) > len(inner) else function(*streams)
     outputs = scope.outputs = returned_streams(returned, scope, verb, origin, may_be_none=loops)
@@ -165,8 +165,10 @@ def returned_streams(
     return outputs
 
 
-def name_streams(function: AnyFunction, count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
-    """Return the body's names for its streams, and for its loop if it takes one.
+def name_streams(
+    function: AnyFunction, count: int, loops: bool, verb: str, origin: Origin | None, optional: str = ""
+) -> list[str]:
+    """Return the body's names for its streams, and for its loop if it takes one. Errors say what else it may take.
 
     A parameter with a default gets a stream if there is one for it, but gets the loop only if its default is None:
     `lambda batch, n=n: …` keeps its n.
@@ -185,7 +187,7 @@ def name_streams(function: AnyFunction, count: int, loops: bool, verb: str, orig
         extra = positional[count] if loops and len(names) > count else None
         wants_loop = extra is not None and (extra.default is extra.empty or extra.default is None)
         return names[: count + 1] if wants_loop else names[:count] + unnamed[len(names) :]
-    expected = f"{count} stream{'s' if count != 1 else ''}" + (", and optionally the loop" if loops else "")
+    expected = f"{count} stream{'s' if count != 1 else ''}" + (f", and optionally {optional}" if optional else "")
     takes = f"{len(required)} argument{'s' if len(required) != 1 else ''}"
     if never_given:
         takes = f"the keyword-only argument{'s' if len(never_given) > 1 else ''} {', '.join(never_given)}"

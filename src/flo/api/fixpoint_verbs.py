@@ -10,12 +10,12 @@ from flo.api.aligning import is_row_type, retype, row_fields
 from flo.api.arguments import call_located, expect_callable, expect_kind, takes_arguments
 from flo.api.body import compile_body, name_streams, returned_streams
 from flo.api.columns import AnyFunction, kind_of
-from flo.api.scope import AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
+from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.errors import CollectionError, Origin, TypeMismatch, UnusedInputError, brief
 from flo.core.stream_type import Bounded, StreamType
-from flo.core.type_relations import accepts
+from flo.core.type_relations import accepts, signature_of
 from flo.program.dag import live_vertices
 from flo.values.operators.fixpoint import MOST_ROUNDS, Fixpoint, RowLimit, expect_rounds
 from flo.values.operators.joins import CONVERSIONS
@@ -59,9 +59,15 @@ class FixpointVerbs(StreamBase[C_co, B_co]):
         expect_kind("fixpoint", self, ZSet, signature=Fixpoint.signature, instead=CONVERSIONS[ZSet])
         relation = self.collection if of is None else relation_of("of", of)
         expect_callable("fixpoint", "body", body)
-        given: tuple[Any, ...] = (self,) if takes_arguments(body, 2) else ()
-        (result,) = build_fixpoint(self.scope, {"relation": relation}, body, most_rounds, given)
+        (result,) = build_fixpoint(self.scope, {"relation": relation}, body, most_rounds, self)
         return result
+
+
+def _takes_stream(body: AnyFunction) -> bool:
+    """Return whether a body takes the stream besides the relation. A parameter with a default keeps it."""
+    signature = signature_of(body)
+    second = [] if signature is None else [*signature.parameters.values()][1:2]
+    return takes_arguments(body, 2) and all(each.default is each.empty for each in second)
 
 
 def relation_of(name: str, given: object) -> Collection:
@@ -80,20 +86,22 @@ def build_fixpoint(
     relations: Mapping[str, Collection],
     body: AnyFunction,
     most_rounds: int,
-    given: tuple[AnyStream, ...] = (),
+    stream: AnyBase | None = None,
     *,
     as_sets: bool = True,
     row_limit: RowLimit | None = None,
 ) -> tuple[AnyStream, ...]:
-    """Apply a fixpoint of these relations: the body gets them, and then the given streams. Without `as_sets` a relation
-    keeps the weights that the body gives its rows; `row_limit` bounds them. What has a key is a set already."""
+    """Apply a fixpoint of these relations: the body gets them, and then the stream if it takes it. Without `as_sets`
+    they keep the weights that the body gives their rows; `row_limit` bounds them. What has a key is a set already."""
     origin = Origin.here()
     if type(most_rounds) is not int or most_rounds < 1:
         raise TypeMismatch(
             f"`most_rounds` of `fixpoint` must be an integer ≥ 1; got {brief(most_rounds)}"
         ).at_users_line()
     inside = Scope(f"the body of `fixpoint` at {origin}", scope, captures=True)
-    names = name_streams(body, len(relations) + len(given), False, "fixpoint", origin)
+    given: tuple[Any, ...] = (stream,) if stream is not None and _takes_stream(body) else ()
+    optional = "" if stream is None else "the one that `fixpoint` is called on"
+    names = name_streams(body, len(relations) + len(given), False, "fixpoint", origin, optional)
     of = [StreamType(relation, bounded=True) for relation in relations.values()]
     own = [inside.add_input(name, each, origin) for name, each in zip(names, of, strict=False)]
     returned = body(*own, *map(inside.enter, given))

@@ -227,10 +227,11 @@ class Flow(Displayed, HasMethods):
 
     def type(self) -> Derivation:
         """Return the program's type with its derivation. Raises if the program is not well typed."""
-        live = live_vertices(self._scope.vertices, [*self._outputs.values(), *self._late().values()])
+        ends = [*self._outputs.values(), *self._late().values(), *self._scope.not_needed]
+        live = live_vertices(self._scope.vertices, ends)
         used = {stream for vertex in live for stream in vertex.inputs}
         for stream in self._scope.inputs:
-            if stream not in used and stream not in self._outputs.values():
+            if stream not in used and stream not in ends:
                 raise UnusedInputError(
                     f"no output depends on the input `{stream.name}`",
                     facts=((stream.name, stream.type.described()),),

@@ -22,6 +22,7 @@ from flo.core.tracebacks import PACKAGE
 from flo.program.dag import WindowColumns
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
+from flo.values.operators.fixpoint import fixpoint_in_fixpoint
 from flo.verify.functions.determinism import expect_deterministic
 from flo.verify.functions.rejections import expect, obligations
 
@@ -112,6 +113,8 @@ class Scope:
     """Whether streams around it may be used in it as they are. So it is while the body of a `fixpoint` is built."""
     outputs: tuple[AnyStream, ...] = ()
     """The streams that a body returns. Those of the program have names: the flow keeps them."""
+    not_needed: list[AnyStream] = field(default_factory=list)
+    """The streams that a query names without needing their rows, as in `WHERE false`: they need no other reader."""
     now: AnyStream | None = None
     """Of the program: the input that has the time of the outside world, if it was asked for."""
     reasons: list[str] = field(default_factory=list)
@@ -193,6 +196,8 @@ class Scope:
         )
         if stream.scope.root() is not self.root():
             raise ScopeError(f"{name} belongs to another flow", facts=facts).at_users_line()
+        if self.captures and stream.scope.captures:  # both are bodies of `fixpoint` that are being built
+            raise fixpoint_in_fixpoint(Origin.here())
         raise ScopeError(
             f"{name} is used outside the body that it belongs to",
             facts=facts,

@@ -17,7 +17,7 @@ from flo.api.arguments import expect_zset
 from flo.api.columns import row_layout
 from flo.api.scope import StreamBase
 from flo.core.errors import FloError, NameTakenError, TypeMismatch, brief
-from flo.sql.catalyst import EXCLUDED, RULES, quoted, stand_in
+from flo.sql.catalyst import EXCLUDED, RULES, leaves_of, quoted, stand_in
 from flo.sql.compiler import Compiler
 from flo.sql.error_log import hide_own_errors
 from flo.sql.java import Java, is_instance, items_of
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 COMMANDS = ("Command", "ParsedStatement", "CompoundBody")
 """Classes of what is executed, not planned."""
+NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
+"""Spark's name of the error for a relation that it does not know."""
 IMMEDIATE = "ExecuteImmediate"
 """A part of the name of a node whose text is executed when it is analysed."""
 WEIGHTS = "_weight"
@@ -48,6 +50,8 @@ class QueryError(FloError):
     """
 
     line: int | None = None
+    condition: str | None = None
+    """Spark's name of the error."""
 
 
 def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
@@ -57,23 +61,41 @@ def sql_stream(text: str, streams: Mapping[str, RowStream]) -> RowStream:
         active = active_session()
         with planning_session(active) as planner:
             inputs = {stand_in(planner, name, _schema(name, stream)): name for name, stream in streams.items()}
-            frame = planned(planner, text)
+            try:
+                frame = planned(planner, text)
+            except QueryError as error:
+                if not streams and error.condition == NOT_FOUND:
+                    raise _without_streams() from None
+                raise
+            if not streams:
+                raise _without_streams()
             relation = read_frame(frame, inputs)
             names = expect_result_names(frame)
             read = scans(relation)
             given = {name: stream for name, stream in streams.items() if name in read}
             scope = next(iter(streams.values())).scope
+            for name in _named(frame, inputs) - read if len(given) < len(streams) else ():
+                streams[name].scope.not_needed.append(streams[name])
             return Compiler(given, active, scope).query(relation, names)
     except FloError as error:
         raise error.at_users_line() from error.__cause__
+
+
+def _without_streams() -> TypeMismatch:
+    return TypeMismatch("`sql` must get the streams that the query reads", instead=(("sql(…, sales=sales)", ""),))
+
+
+def _named(frame: DataFrame, inputs: Mapping[int, str]) -> set[str]:
+    """Return the names of the streams that a query names, though it may need no row of them, as in `WHERE false`."""
+    analysed = frame._jdf.queryExecution().analyzed()
+    leaves = [leaf for plan in (analysed, *items_of(analysed.subqueriesAll())) for leaf in leaves_of(plan)]
+    return {inputs[leaf.rdd().id()] for leaf in leaves if leaf.nodeName() == "LogicalRDD"}
 
 
 def _expect_arguments(text: object, streams: Mapping[str, object]) -> None:
     """Raise unless these are a query and the streams that it reads, and Spark can plan it."""
     if not isinstance(text, str):
         raise TypeMismatch(f"`sql` must get a query as text; got {brief(text)}")
-    if not streams:
-        raise TypeMismatch("`sql` must get the streams that the query reads", instead=(("sql(…, sales=sales)", ""),))
     for name, stream in streams.items():
         if not isinstance(stream, StreamBase):
             raise TypeMismatch(f"`{name}` of `sql` must be a stream; got {brief(stream)}")
@@ -166,6 +188,7 @@ def _query_errors(text: str) -> Iterator[None]:
         raise QueryError(f"Spark fails to plan the query: {first}", facts=facts) from None
     except PySparkException as error:
         rejected = QueryError(f"Spark rejects the query: {str(error).strip().splitlines()[0]}", facts=facts)
+        rejected.condition = error.getCondition()
         places = [each.startIndex() for each in error.getQueryContext() if each.contextType() == QueryContextType.SQL]
         rejected.line = text.count("\n", 0, places[0]) + 1 if places and text else None
         raise rejected from None

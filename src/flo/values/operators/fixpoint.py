@@ -87,7 +87,7 @@ class Fixpoint(Operator):
     @property
     def described(self) -> str:
         """The number of rounds that it may take, and what they do, for `explain`."""
-        return f"at most {self.most_rounds:,} rounds, {'each adds rows' if self.adds else 'rows come and go'}"
+        return f"at most {_rounds(self.most_rounds)}, {'each adds rows' if self.adds else 'rows come and go'}"
 
     @property
     def adds(self) -> bool:
@@ -181,7 +181,7 @@ class Fixpoint(Operator):
         most = self.most_rounds
         some = ((f"{weight:+}", brief(row)) for row, weight in changes)
         return FixpointError(
-            f"`fixpoint` has not ended after {most:,} rounds: rows still change in round {most + 1:,}",
+            f"`fixpoint` has not ended after {_rounds(most)}: rows still change in round {most + 1:,}",
             facts=(*some, *([("…", f"{rest:,} more")] if rest > 0 else [])),
             instead=(
                 (".filter(…)", "in the body, a bound for what grows in every round"),
@@ -202,6 +202,10 @@ class Fixpoint(Operator):
 
     def with_origins(self, like: Fixpoint) -> Fixpoint:
         return replace(self, graph=with_origins(self.graph, like.graph))
+
+
+def _rounds(number: int) -> str:
+    return f"{number:,} round{'s' if number != 1 else ''}"
 
 
 def _rows_in(value: Any) -> int:
@@ -229,6 +233,15 @@ def goes_in_circles(first: int, again: int, changes: list[Any]) -> FixpointError
     )
 
 
+def fixpoint_in_fixpoint(origin: Origin | None) -> CollectionError:
+    """Return the error for a fixpoint that depends on the relation of another one, in whose body it is."""
+    return CollectionError(
+        "the body of `fixpoint` has another `fixpoint`, so the rounds of both would depend on each other",
+        instead=(("flow.fixpoint(a=…, b=…, body=…)", "one fixpoint of both relations, round by round"),),
+        where=origin,
+    )
+
+
 def expect_zsets(graph: Graph, given: StreamTypes) -> StreamTypes:
     """Raise unless every operator of a body leads from z-sets to z-sets; return the types of the outputs."""
     match graph:
@@ -248,11 +261,7 @@ def expect_rounds(operator: Operator, streams: StreamTypes, origin: Origin | Non
     """Raise unless an operator with these inputs and outputs can be part of a round."""
     verb = (origin and origin.verb) or operator.called
     if isinstance(operator, Fixpoint):
-        raise CollectionError(
-            "the body of `fixpoint` has another `fixpoint`, so the rounds of both would depend on each other",
-            instead=(("flow.fixpoint(a=…, b=…, body=…)", "one fixpoint of both relations, round by round"),),
-            where=origin,
-        )
+        raise fixpoint_in_fixpoint(origin)
     other = next((each for each in streams if not isinstance(each.collection, ZSet)), None)
     if other is not None:
         raise CollectionError(
