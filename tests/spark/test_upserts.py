@@ -257,6 +257,10 @@ def test_a_row_that_a_table_cannot_hold(tmp_path: Path) -> None:
 def test_no_secret_is_shown() -> None:
     secret = Upsert("postgresql", "t", {"uri": "postgresql://flo:hunter2@[bad/db"})
     assert "hunter2" not in repr(secret) + str(secret) + repr(SparkSink("jdbc", {"password": "hunter2"}))
+    assert (
+        repr(Upsert("delta", "s3a://flo:hunter2@bucket/t", key="id"))
+        == 'Upsert("delta", "s3a://flo:•••@bucket/t", key=\'id\')'
+    )
     rows = output()
     with pytest.raises(flo.FloError, match="cannot reach the postgresql database") as caught:
         secret.bound(None, planned(), ("shop", "day"))._to.held("1f sums", rows)  # type: ignore[arg-type]

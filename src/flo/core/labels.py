@@ -163,19 +163,19 @@ def uses_of(code: CodeType) -> Uses:
 
 def _attributes_in(tree: ast.AST) -> dict[str, set[str]]:
     """Return the attributes that code reads of each variable, and theirs: `b` and `b.c` of `a` in `a.b.c`."""
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         path, of = "", node
         while isinstance(of, ast.Attribute):
             path, of = f"{of.attr}.{path}" if path else of.attr, of.value
         if path and isinstance(of, ast.Name):
-            found.setdefault(of.id, set()).add(path)
-    return found
+            names.setdefault(of.id, set()).add(path)
+    return names
 
 
 def _imports_in(tree: ast.AST) -> dict[str, set[str]]:
     """Return the modules, or values of modules, that code imports, by the variables that they are assigned to."""
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
@@ -183,8 +183,8 @@ def _imports_in(tree: ast.AST) -> dict[str, set[str]]:
         for each in node.names:
             whole = f"{of}.{each.name}" if of.strip(".") else f"{of}{each.name}"
             first = each.name if of or each.asname else each.name.partition(".")[0]
-            found.setdefault(each.asname or first, set()).add(whole if of or each.asname else first)
-    return found
+            names.setdefault(each.asname or first, set()).add(whole if of or each.asname else first)
+    return names
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

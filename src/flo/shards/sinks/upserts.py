@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
+from flo.pictures.secrets import hide_secrets
 from flo.shards.sinks.databases import DuckDB, PostgreSQL, SQLite
 from flo.shards.sinks.dead_letters import DeadLetters
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of
@@ -38,7 +39,7 @@ ADDRESSES = ("uri", "kafka.bootstrap.servers")
 """The options that say where a table or a topic is."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Upsert(Sink):
     """Keeps the rows of an output in a table or a topic: for each key that changed its row is replaced or deleted.
 
@@ -53,15 +54,18 @@ class Upsert(Sink):
 
     kind: str
     target: str
-    options: dict[str, Any] = field(default_factory=dict, repr=False)  # an address may have a password
+    options: dict[str, Any] = field(default_factory=dict)
     key: str | Sequence[str] | None = None
-    rows: KeyedOutput | None = field(default=None, init=False, repr=False)
+    rows: KeyedOutput | None = field(default=None, init=False)
     """The output that it was bound to."""
 
     about = ("flo.spark.Upsert(kind, target)", "rows replaced and deleted by their keys, in a table or a topic")
     keeps_weight = True
     corrects = True
     readable = True
+
+    def __repr__(self) -> str:
+        return self.label if self.key is None else f"{self.label[:-1]}, key={self.key!r})"
 
     def __post_init__(self) -> None:
         if self.kind in OF_SPARK and self.kind not in KINDS:
@@ -84,7 +88,7 @@ class Upsert(Sink):
 
     @property
     def label(self) -> str:
-        return f'Upsert("{self.kind}", "{self.target}")'
+        return f'Upsert("{self.kind}", "{hide_secrets(self.target)}")'
 
     def bound(self, session: Any, output: Output, key: tuple[str, ...] | None) -> Upsert:
         rows = KeyedOutput.of(output, key, self.key)
