@@ -367,9 +367,8 @@ class GroupRounds(InRounds):
             if has_any(known):
                 sources.append((known, [*work.last.hold(place), *filter(None, deltas[place : place + 1])]))
             looked_up.append(read_groups(self._schemas[place], groups, number, sources))
-        results = self._results(
-            [Whole(of, groups.rows, f.table) for of, f in zip(self.inputs, looked_up, strict=False)]
-        )
+        pairs = zip(self.inputs, looked_up, strict=False)
+        results = self._results([Whole(of, groups.rows, each.table) for of, each in pairs])
         for place, (new, old) in enumerate(zip(results, looked_up[len(self.inputs) :], strict=True), len(self.inputs)):
             new = new.select(old.table.column_names)
             gone = with_weights(old.table, -old.table[WEIGHT].to_numpy())
