@@ -145,3 +145,13 @@ def test_a_process_that_is_killed_resumes(spark, tmp_path, seed):
             process.wait()
     for name, expected in answers(spark, source, QUERIES).items():
         assert rows_of_view(flo.spark.View.of(str(tmp_path / "checkpoint"), name).arrow()) == expected, name
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT n FROM sales WHERE 1 / n = 1 AND false", "SELECT count(*) AS n FROM sales LIMIT 0"]
+)
+def test_a_query_that_needs_no_row(spark: Any, text: str) -> None:
+    """Catalyst plans a constant without rows."""
+    frame = spark.createDataFrame([(0, "a", 0)], "shop int, name string, n int")
+    result = flo.spark.views(spark, {"none": text}, {"sales": frame}).run()
+    assert result["none"].count() == 0

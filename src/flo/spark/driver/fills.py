@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from flo.local.durable import DurableLoop
@@ -21,15 +20,15 @@ from flo.local.executors import Executor, InProcess, Tasks
 from flo.local.fill_run import FillJob, FillRows, FillRun, Push
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.evolution.comparison import Holder
-from flo.shards.evolution.held_rows_task import HeldRowsTask, send_nothing
+from flo.shards.evolution.held_rows_task import HeldRowsTask
 from flo.shards.evolution.snapshots import count_parts, count_rows
 from flo.shards.micro_batches import Outcome
 from flo.shards.plan.stages import Plan
-from flo.shards.tasks.blobs import SCHEMA, Blob
+from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import Code
 from flo.shards.tasks.output_files import Output
 from flo.spark.driver.job_names import hold_description
-from flo.spark.driver.micro_batches import SparkMicroBatches
+from flo.spark.driver.micro_batches import SparkMicroBatches, frame_of
 from flo.spark.driver.read_again import ReadAgain
 from flo.spark.session import hold_settings, task_settings
 from flo.spark.tasks.spark_task import BLOBS, SparkTask
@@ -65,11 +64,8 @@ class FillLoop(DurableLoop):
         entered = self.executor.enter({number: self._placed(number, value) for number, value in waiting.items()}, {})
         self._raise_errors(entered)
         entered += batches.literal_blobs() if self.version == 0 else []
-        if entered:
-            table = pa.Table.from_batches([blob.batch() for blob in entered], SCHEMA)
-            frames.append(spark.createDataFrame(table, BLOBS))
-        elif not frames:  # Catalyst would run no task on an empty table
-            frames.append(spark.range(1).mapInArrow(SparkTask("no rows", send_nothing), BLOBS))
+        if entered or not frames:
+            frames.append(frame_of(spark, entered))
         settings = hold_settings(spark, task_settings(batches.narrow))
         with settings, hold_description(spark.sparkContext):
             outcome = batches.run_stages(reduce(DataFrame.union, frames), batch)

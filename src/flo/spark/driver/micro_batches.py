@@ -20,10 +20,11 @@ from pyspark.sql.types import StructType
 
 from flo.core.errors import EngineError
 from flo.shards.checkpoint.retention import Retention
+from flo.shards.evolution.held_rows_task import send_nothing
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import holds_segment
 from flo.shards.plan.stages import Native, Plan, Stage
-from flo.shards.tasks.blobs import REPORT, SCHEMA, raise_reported, read_blobs, unpickle
+from flo.shards.tasks.blobs import REPORT, SCHEMA, Blob, raise_reported, read_blobs, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
 from flo.shards.tasks.hot_keys import hot_in
 from flo.shards.tasks.input_task import MALFORMED, InputColumns, InputTask
@@ -152,10 +153,7 @@ class SparkMicroBatches(MicroBatches):
 
     def _with_now(self, frame: DataFrame, version: int) -> DataFrame:
         blobs = self.now_blobs(version)
-        if not blobs:
-            return frame
-        table = pa.Table.from_batches([blob.batch() for blob in blobs], SCHEMA)
-        return frame.union(frame.sparkSession.createDataFrame(table, BLOBS))
+        return frame.union(frame_of(frame.sparkSession, blobs)) if blobs else frame
 
     def run_first_micro_batch(self, frames: list[DataFrame], version: int, ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and, at version 0, the literals of the program."""
@@ -164,8 +162,7 @@ class SparkMicroBatches(MicroBatches):
         parts = [self.read_inputs(reduce(DataFrame.union, frames), batch)] if frames else []
         if (self.plan.literals and version == 0) or not frames:
             spark = frames[0].sparkSession if frames else self.spark
-            given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
-            parts.append(spark.createDataFrame(given, BLOBS))
+            parts.append(frame_of(spark, self.literal_blobs()))
         blobs = self._with_now(reduce(DataFrame.union, parts), version)
         return self.run_stages(blobs, batch)
 
@@ -366,3 +363,10 @@ def most_tasks(spark: SparkSession) -> int:
     context = spark.sparkContext
     now = max(1, context.defaultParallelism)
     return now if str(context.master).startswith("local") else max(now, ON_CLUSTER)
+
+
+def frame_of(spark: SparkSession, blobs: list[Blob]) -> DataFrame:
+    """Return blobs as a DataFrame."""
+    if not blobs:  # Catalyst would run no task on an empty table
+        return spark.range(1).mapInArrow(SparkTask("no rows", send_nothing), BLOBS)
+    return spark.createDataFrame(pa.Table.from_batches([blob.batch() for blob in blobs], SCHEMA), BLOBS)
