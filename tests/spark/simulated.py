@@ -262,9 +262,18 @@ def _run(task: Any, number: int, rows: pa.Table, turn: MicroBatch | None = None)
     return list(read_blobs(task(iter(rows.combine_chunks().to_batches()))))
 
 
-def simulated(flow: flo.Flow, data: dict[str, Any], folder: Path, *, parts: int, shards: int, seed: int) -> Simulated:
+def simulated(
+    flow: flo.Flow,
+    data: dict[str, Any],
+    folder: Path,
+    *,
+    parts: int,
+    shards: int,
+    seed: int,
+    retracting: Mapping[str, str] | None = None,
+) -> Simulated:
     """Takes all of the data: bounded inputs in the first micro-batch, others cut at random."""
-    query, rng = Simulated(flow, folder, shards, seed=seed), random.Random(seed)
+    query, rng = Simulated(flow, folder, shards, seed=seed, retracting=retracting), random.Random(seed)
     bounded = {stream.name for stream in flow._scope.inputs if stream.bounded}
     pieces = {name: cut(items, parts, rng) for name, items in data.items() if name not in bounded}
     started = dict.fromkeys(pieces, 0)
