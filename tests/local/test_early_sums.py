@@ -32,6 +32,7 @@ from flo.tables.values import SUMMED, WEIGHT, Rows, rows_of
 from flo.values.weighted import ZSet, ZSetValue
 from tests.local.test_workers import in_workers
 from tests.quick import times
+from tests.rescaling import rescale
 from tests.spark.simulated import Simulated
 
 LARGEST = Decimal("9" * 20 + "." + "9" * 18)
@@ -422,12 +423,13 @@ def test_restarts_with_and_without_rows_that_were_left_out(
     flow, given = first_flow(), Counter[Row]()
     for _ in range(4):
         monkeypatch.setattr(planning, "EARLY_SUMS", rng.random() < 0.8)
-        query = Simulated(flow, tmp_path, shards=3, seed=seed, retracting={} if rng.random() < 0.7 else None)
+        query = Simulated(flow, tmp_path, seed=seed, retracting={} if rng.random() < 0.7 else None)
         for _ in range(2):
             delta = Counter({draw_row(rng): rng.randint(1, 2) for _ in range(rng.randint(0, 40))})
             query.turn({"rows": dict(delta)})
             given.update(delta)
         assert query.values()["groups"] == flow.run(rows=dict(given))["groups"]
+        rescale(str(tmp_path), rng.randint(1, 3))
 
 
 def test_a_retraction_is_rejected_where_rows_were_left_out(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,7 +438,8 @@ def test_a_retraction_is_rejected_where_rows_were_left_out(tmp_path: Any, monkey
     rng = random.Random(1)
     rows = [draw_row(rng)._replace(key="a", whole=place) for place in range(20)]
     Simulated(extremes_flow(), tmp_path, shards=1, retracting={}).turn({"rows": dict.fromkeys(rows, 1)})
-    later = Simulated(extremes_flow(), tmp_path, shards=1)
+    rescale(str(tmp_path), 3)
+    later = Simulated(extremes_flow(), tmp_path)
     later.turn({"rows": {rows[3]: 1}})
     with pytest.raises(FloError, match="was built from rows that are never retracted"):
         later.turn({"rows": {rows[19]: -1}})
