@@ -246,7 +246,9 @@ class GroupByTables(OnTables[GroupBy]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, groups, sums = self.sum_rows(table)
-        append_only = self.append_only or (not self.keeps_sums and SUMMED in delta.table.column_names)
+        append_only = self.append_only
+        if self._keepers and SUMMED in delta.table.column_names:
+            append_only = True
         if append_only and has_any(delta.weights < 0):
             raise self._retracted(delta)
         old, new = self._traces(), {}
