@@ -32,10 +32,11 @@ os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStag
 LONG_TESTS = Path(__file__).with_name("long_tests.json")
 """What tests took on two idle cores, in seconds, if it was 0.2 or more; written with `--write-long-tests`."""
 BUDGET, BUDGET_ON_SPARK = 1.6, 2.5
-"""How many seconds the long tests of a file may take in `make test`: the shortest of them are run. `make check` runs none
-of them."""
+"""How many seconds the long tests of a file may take in `make test`: the shortest of them are run. `make check` runs
+none of them."""
 LONGEST = 6.0
-"""Beyond the budget `make test` runs one case of every test that has one so short: no other test may show what it shows."""
+"""Beyond the budget `make test` runs one case of every test that has one so short: no other test may show what it
+shows."""
 
 CHECK = "not slow"
 """What `make check` runs."""
