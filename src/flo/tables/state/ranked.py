@@ -385,7 +385,8 @@ class Span(NamedTuple):
         if len(new) > FEW and len(new) * WORTH_NUMBERS > len(self.groups):
 
             def is_before(rows: Indices, which: Indices) -> Mask:
-                return order.is_before(there[rows], asked[self.groups[which]]) != self.backwards
+                before = order.is_before(there[rows], asked[self.groups[which]])
+                return ~before if self.backwards else before
 
             return bisect_ranges(self.starts, self.ends, is_before)
         places, descending = np.empty(len(self.groups), np.int64), order.directions[0]
