@@ -23,11 +23,11 @@ from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
 from flo.shards.checkpoint.commits import committed_versions, read_state_versions, verified_versions
 from flo.shards.checkpoint.lease import epochs, read_lease
-from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.checkpoint.program_changes import DESCRIPTION, expect_description, read_description
 from flo.shards.checkpoint.spark_logs import ResumedBatches, find_log_problems
 from flo.shards.checkpoint.spark_offsets import spark_folder
 from flo.shards.tasks.output_files import inputs_with_diverted_rows, read_diverted
-from flo.shards.tasks.state import StateVersions, shard_path, state_folder
+from flo.shards.tasks.state import StateVersions, shard_path, store_of
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import MENDING, PARTS, Store
 from flo.tables.state.panes import Panes
@@ -67,9 +67,7 @@ class Checkpoint:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.description: Any = read_description(where)
-        if self.description is None:
-            raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
+        self.description: Any = expect_description(where)
         self._described: dict[int, Any] = {}
 
     def versions(self) -> list[int]:
@@ -88,7 +86,7 @@ class Checkpoint:
 
     def store(self, version: int, level: int, shard: int) -> Store:
         """The store of a shard's states, at a version."""
-        return Store(state_folder(self.where, self.shards(version)).within(shard_path(level, shard)))
+        return store_of(self.where, self.shards(version), level, shard)
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a committed version, by level of the stage."""
@@ -107,14 +105,14 @@ class Checkpoint:
     def sizes(self, version: int) -> Iterator[StateSize]:
         """The sizes of all operators and views at a version, by shard."""
         for stage, shard, store, changed in self.states(version):
-            states, views = read_state(stage, store, changed)
+            state = read_state(store, changed, stage)
             files = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
             for vertex_id, described in stage["operators"].items():
                 said = {name: described[name] for name in ("name", "line", "where", "bound")}
                 none = StateSize(stage["level"], shard, vertex_id, **said)
-                state = states[vertex_id]
-                yield none if state.is_initial else _measure(none, state.term(), store, files)
-            for name, view in views:
+                own = state.states[vertex_id]
+                yield none if own.is_initial else _measure(none, own.term(), store, files)
+            for name, view in state.views.items():
                 none = StateSize(stage["level"], shard, f"view {name}", name, where="view", bound="its rows")
                 yield _measure(none, view, store, files)
 
@@ -151,7 +149,7 @@ class Checkpoint:
 
     def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:
         """The problems of one state of a shard, and of the runs that it names."""
-        problems = list(_try(lambda: read_state(stage, store, number)))
+        problems = list(_try(lambda: read_state(store, number, stage)))
         yield from problems
         if problems:
             return
@@ -211,14 +209,25 @@ def without_merges(term: Any) -> Any:
     return term
 
 
-def read_state(stage: Any, store: Store, version: int) -> tuple[dict[str, VertexState], tuple[tuple[str, Term], ...]]:
-    """The states of a shard by the ids of their vertices, and its views, as terms. Raises unless they are of the
-    operators of this stage, if it is known."""
-    term: Any = decode(store.read(version)[0])
-    states = {state.id: state for state in map(VertexState.of, term[0])}
+class ShardTerms(NamedTuple):
+    """The state of a shard of a stage, as terms."""
+
+    store: Store
+    states: dict[str, VertexState]
+    """By the ids of their vertices."""
+    views: dict[str, Term]
+    more: Any
+    """The rest of the shard record."""
+
+
+def read_state(store: Store, version: int, stage: Any = None) -> ShardTerms:
+    """The state of a shard. Raises unless it is of the operators of this stage, if that is known."""
+    state, more = store.read(version)
+    term: Any = decode(state)
+    states = {each.id: each for each in map(VertexState.of, term[0])}
     if stage is not None and states.keys() != stage["operators"].keys():
         raise _of_another_program(version, str(store.folder))
-    return states, term[1]
+    return ShardTerms(store, states, dict(term[1]), more)
 
 
 def _of_another_program(version: int, where: str) -> CheckpointError:

@@ -76,12 +76,17 @@ def read_description(where: str, version: int | None = None) -> Any:
     return None
 
 
-def read_shards(where: str, version: int) -> int:
-    """The number of shards of a version."""
+def expect_description(where: str, version: int | None = None) -> Any:
+    """The program of a version. Raises if there is no checkpoint."""
     description = read_description(where, version)
     if description is None:
-        raise missing_file_error(folder(where), DESCRIPTION)
-    return int(description["shards"])
+        raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
+    return description
+
+
+def read_shards(where: str, version: int) -> int:
+    """The number of shards of a version."""
+    return int(expect_description(where, version)["shards"])
 
 
 def write_description(where: str, content: Description, version: int | None = None) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from flo.shards.tasks.state import StateVersions, shard_path, state_folder
-from flo.tables.checkpoint.store import PARTS, STATES, Store, run_file
+from flo.shards.tasks.state import StateVersions, store_of
+from flo.tables.checkpoint.store import PARTS, STATES, run_file
 
 
 class StateSizes:
@@ -37,7 +37,7 @@ class StateSizes:
 
     def _size(self, level: int, shard: int, version: int) -> int:
         """The bytes of one state: the file of the state, and those of its runs."""
-        store = Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
+        store = store_of(self.where, self.shards, level, shard)
         manifest = store.manifest(version)
         runs = {f"{PARTS}/{name}": size for name, (size, _) in store.folder.files(PARTS).items()}
         states = {name: size for name, (size, _) in store.folder.files(STATES).items()}

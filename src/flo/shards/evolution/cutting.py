@@ -34,9 +34,9 @@ from flo.shards.checkpoint.inspect import Checkpoint, read_state, runs_in, witho
 from flo.shards.plan.spread import PANE
 from flo.shards.plan.stages import shard_of
 from flo.shards.tasks.shard_record import PLACE
-from flo.shards.tasks.state import CachedStore, StateVersions, shard_path, state_folder
+from flo.shards.tasks.state import CachedStore, StateVersions, store_of
 from flo.tables.checkpoint.states import VertexState
-from flo.tables.checkpoint.store import Store, Storing
+from flo.tables.checkpoint.store import Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Placement, StatePart, operators_on_tables
@@ -97,21 +97,18 @@ class _Cutting:
 
     def cut(self) -> None:
         level = self.stage["level"]
-        state = state_folder(self.checkpoint.where, self.shards)
         standing = list(self.checkpoint.state_versions(self.version)[level].states())
         self.old = [CachedStore(self.checkpoint.store(self.version, level, shard).folder) for shard, _ in standing]
-        versions = [changed for _, changed in standing]
-        stores = [Store(state.within(shard_path(level, shard))) for shard in range(self.shards)]
+        stores = [store_of(self.checkpoint.where, self.shards, level, shard) for shard in range(self.shards)]
         self.new = [Storing(store) for store in stores]
-        read = zip(self.old, versions, strict=True)
-        states, views = zip(*(read_state(self.stage, store, changed) for store, changed in read), strict=True)
+        read = [read_state(store, changed, self.stage) for store, (_, changed) in zip(self.old, standing, strict=True)]
         cut = [
-            self._vertex(described, [each[vertex_id] for each in states])
+            self._vertex(described, [each.states[vertex_id] for each in read])
             for vertex_id, described in self.stage["operators"].items()
             if vertex_id in self.kept
         ]
-        kept = [self._views(shard, [dict(each) for each in views]) for shard in range(self.shards)]
-        more = [store.manifest(changed)["more"] for store, changed in zip(self.old, versions, strict=True)]
+        kept = [self._views(shard, [each.views for each in read]) for shard in range(self.shards)]
+        more = [each.more for each in read]
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             states_of_shard = tuple(each[shard].term() for each in cut)
             noted = self._record(shard, more, dict(kept[shard]))

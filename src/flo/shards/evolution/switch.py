@@ -14,27 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from flo.core.checkpoint import decode, encode
+from flo.core.checkpoint import encode
 from flo.core.term import Term
 from flo.shards.checkpoint.commits import read_state_versions
-from flo.shards.checkpoint.inspect import runs_in
+from flo.shards.checkpoint.inspect import ShardTerms, read_state, runs_in
 from flo.shards.evolution.comparison import ProgramComparison
 from flo.shards.plan.stages import Plan, Stage
 from flo.shards.tasks.output_files import VIEW, Output
-from flo.shards.tasks.state import BLANK, StateVersions, shard_path, state_folder
+from flo.shards.tasks.state import BLANK, StateVersions, store_of
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, Storing, run_file
-
-
-class ReadShard(NamedTuple):
-    """The state of a shard of a stage, as terms."""
-
-    store: Store
-    states: dict[str, VertexState]
-    views: dict[str, Term]
-    more: Any
 
 
 @dataclass
@@ -44,28 +35,25 @@ class StoredStates:
     where: str
     shards: int
     versions: Mapping[int, StateVersions]
-    _read: dict[tuple[int, int], ReadShard] = field(default_factory=dict, repr=False)
+    _read: dict[tuple[int, int], ShardTerms] = field(default_factory=dict, repr=False)
 
     @classmethod
     def at(cls, where: str, shards: int, version: int) -> StoredStates:
         """Those that a commit names; none if there is none."""
         return cls(where, shards, read_state_versions(where, version, shards) if version >= 0 else {})
 
-    def shard(self, level: int, number: int) -> ReadShard | None:
+    def shard(self, level: int, number: int) -> ShardTerms | None:
         """The state of a shard, or the one that it shares with others; None if there is none."""
         known = self.versions.get(level, StateVersions())
         number = number if number in known.shards else BLANK
         if known.version(number) < 0:
             return None
         if (level, number) not in self._read:
-            store = Store(state_folder(self.where, self.shards).within(shard_path(level, number)))
-            state, more = store.read(known.version(number))
-            term: Any = decode(state)
-            states = {each.id: each for each in map(VertexState.of, term[0])}
-            self._read[level, number] = ReadShard(store, states, dict(term[1]), more)
+            store = store_of(self.where, self.shards, level, number)
+            self._read[level, number] = read_state(store, known.version(number))
         return self._read[level, number]
 
-    def every(self, number: int) -> Iterator[tuple[int, ReadShard]]:
+    def every(self, number: int) -> Iterator[tuple[int, ShardTerms]]:
         """The states of a shard in all stages."""
         for level in self.versions:
             read = self.shard(level, number)
@@ -125,7 +113,7 @@ class Switch:
         return self.before, -1
 
     def _write_shard(self, stage: Stage, number: int, views: list[Output], ended: list[str]) -> None:
-        store = Store(state_folder(self.before.where, self.before.shards).within(shard_path(stage.level, number)))
+        store = store_of(self.before.where, self.before.shards, stage.level, number)
         storing = Storing(store)
         states: list[Term] = []
         for vertex in stage.dag.vertices:
@@ -157,7 +145,7 @@ class Switch:
     def _source_of_view(self, view: Output) -> StoredStates:
         return self.before if view.name in self.compared.same_outputs else self.filled
 
-    def _view(self, view: Output, number: int) -> ReadShard | None:
+    def _view(self, view: Output, number: int) -> ShardTerms | None:
         """The shard that has the view's part; None if none has."""
         source = self._source_of_view(view)
         for level, versions in source.versions.items():

@@ -30,7 +30,7 @@ from flo.shards.tasks.state import BLANK
 from flo.tables.io.fitting import table_of
 from flo.tables.state.run import run_of
 from flo.tables.state.trace import Trace, with_weights
-from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
+from flo.tables.values import WEIGHT_FIELD, Columns, Rows, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:
     schema = marked_schema(layout_of(of))
     if is_ordered(of):
         schema = schema.append(pa.field(PLACE, pa.int64()))
-    schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    schema = schema.append(WEIGHT_FIELD)
     runs = [part.name for run in trace.runs for part in run.files] if trace is not None else []
     return {"kind": of.name, "columns": columns, "schema": schema.serialize().to_pybytes().hex(), "runs": runs}
 

@@ -93,6 +93,11 @@ def shard_path(level: int, shard: int) -> str:
     return f"{level:02}/blank" if shard == BLANK else f"{level:02}/{shard:05}"
 
 
+def store_of(where: str, shards: int, level: int, shard: int) -> Store:
+    """The store of a shard's states."""
+    return Store(state_folder(where, shards).within(shard_path(level, shard)))
+
+
 @lru_cache(maxsize=32)
 def program_of(dag: Dag) -> Dataflow:
     """Computed once for all shards, micro-batches and views: for a large program it takes longer than a micro-batch."""
