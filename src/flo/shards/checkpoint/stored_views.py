@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import pyarrow as pa
 
 from flo.columns.narrowing import unmarked
 from flo.core.errors import CheckpointError, UnknownNameError
+from flo.core.untyped import Json
 from flo.shards.checkpoint.commits import committed_versions, format_versions, name_line, read_state_versions
 from flo.shards.checkpoint.program_changes import BACKS, expect_description, read_shards
 from flo.shards.tasks.output_files import VIEW
@@ -49,7 +49,7 @@ class StoredView:
     @classmethod
     def read(cls, where: str, name: str, version: int, shards: int) -> StoredView | None:
         """The view of that name; None if no shard has rows of it: the output has no columns, or is not a view."""
-        views: list[tuple[Folder, Any]] = []
+        views: list[tuple[Folder, Json]] = []
         for level, versions in read_state_versions(where, version, shards).items():
             for shard, changed in versions.states():
                 store = store_of(where, shards, level, shard)

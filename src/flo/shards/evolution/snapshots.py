@@ -11,13 +11,13 @@ Invariant: what the tables of all shards add up to is the stream, with the colum
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
 from flo.core.program_outline import ANEW
 from flo.core.term import Call
+from flo.core.untyped import StateTerm
 from flo.shards.checkpoint.inspect import Checkpoint, read_state, runs_in, without_merges
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Holder
@@ -130,7 +130,7 @@ def states_of(
         yield store, read_state(store, changed).states[holder.vertex]
 
 
-def _rows_of_trace(store: Store, term: Any) -> Iterator[pa.Table]:
+def _rows_of_trace(store: Store, term: StateTerm) -> Iterator[pa.Table]:
     """The rows of the runs of a trace."""
     if not (isinstance(term, Call) and term.name in Trace.terms):
         return

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from flo.core.checkpoint import encode
 from flo.core.term import Term
+from flo.core.untyped import Json, StateTerm
 from flo.shards.checkpoint.commits import read_state_versions
 from flo.shards.checkpoint.inspect import ShardTerms, read_state, runs_in
 from flo.shards.evolution.comparison import ProgramComparison
@@ -87,9 +87,9 @@ class Switch:
     def _write_stage(self, stage: Stage) -> StateVersions:
         ids = [vertex.id for vertex in stage.dag.vertices]
         views = [each for each in self.outputs if each.how == VIEW and each.stream in stage.outputs]
-        shards = {0}
-        for each in ids:
-            shards |= self._home(each)[0].versions.get(self._home(each)[1], StateVersions()).shards.keys()
+        homes = {each: self._home(each) for each in ids}
+        known = {each: source.versions.get(level, StateVersions()) for each, (source, level) in homes.items()}
+        shards = {0}.union(*(of.shards for of in known.values()))
         for view in views:
             source = self._source_of_view(view)
             shards |= {n for level in source.versions for n in source.versions[level].shards if self._view(view, n)}
@@ -98,8 +98,6 @@ class Switch:
         for number in numbers:
             self._write_shard(stage, number, views, ended)
         blank = self.version if BLANK in numbers else -1
-        homes = {each: self._home(each) for each in ids}
-        known = {each: source.versions.get(level, StateVersions()) for each, (source, level) in homes.items()}
         hot = {each: of.hot[each] for each, of in known.items() if each in of.hot}
         new_hot = {each: of.new_hot[each] for each, of in known.items() if each in of.new_hot}
         return StateVersions(dict.fromkeys(sorted(shards), self.version), blank, frozenset(ended), hot, new_hot)
@@ -126,7 +124,7 @@ class Switch:
                 self._add_runs(storing, read.store, state.term())
             states.append(state.term())
         kept: list[tuple[str, Term]] = []
-        described: dict[str, Any] = {}
+        described: dict[str, Json] = {}
         counts: dict[str, int] = {}
         for view in sorted(views, key=lambda each: each.name):
             read = self._view(view, number)
@@ -154,19 +152,20 @@ class Switch:
                 return read
         return None
 
-    def _add_runs(self, storing: Storing, source: Store, term: Any) -> None:
+    def _add_runs(self, storing: Storing, source: Store, term: StateTerm) -> None:
         """Links the runs that a term names into the new store."""
-        target: Any = storing.store
+        target = storing.store
+        assert isinstance(target, Store)
         for _, name in runs_in(term):
             if str(source.folder) != str(target.folder):
                 target.folder.add_from(source.folder, run_file(name))
             storing.held.add(name)
 
-    def _record(self, stage: Stage, number: int, ended: list[str]) -> Any:
+    def _record(self, stage: Stage, number: int, ended: list[str]) -> Json:
         """The rest of the shard record: what has ended, and the positions that ordered deliveries have reached."""
         names = {each.name for each in stage.inputs}
         done: set[str] = set()
-        reached: dict[str, Any] = {}
+        reached: dict[str, Json] = {}
         read_by = (read.more["source"] for each in (self.before, self.filled) for _, read in each.every(number))
         by = next(filter(None, read_by), "")
         for source in (self.filled, self.before):

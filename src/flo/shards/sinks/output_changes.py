@@ -139,7 +139,7 @@ class OutputChanges:
             table = read_part(where, piece.file)
             if table.column_names != names:  # before the first commit, the program may be another one
                 raise other_rows_error(output, f"its columns were {', '.join(table.column_names)}")
-            return negate_weights(table) if piece.retracted else table
+            return negate_weights(table, WEIGHTS) if piece.retracted else table
 
         return read
 

@@ -54,7 +54,7 @@ def difference_of(output: Output, now: pa.Table, held: pa.Table) -> pa.Table:
     schema = loose_schema(schema_of(output))
     now, held = now.cast(schema), held.select(schema.names).cast(schema)
     if is_weighted(output):
-        return consolidate_changes(pa.concat_tables([now, negate_weights(held)]))
+        return consolidate_changes(pa.concat_tables([now, negate_weights(held, WEIGHTS)]))
     if is_ordered(rows_of(output)):
         if now.slice(0, held.num_rows).equals(held):
             return now.slice(held.num_rows)

@@ -160,7 +160,7 @@ def pack_table(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def write_packed(table: pa.Table, sink: Any) -> None:
+def write_packed(table: pa.Table, sink: pa.NativeFile) -> None:
     """Writes what `pack_table` returns. A weight column of ones, the common case, is left out."""
     table, index = drop_ones(table)
     if index is not None:

@@ -69,7 +69,7 @@ class ViewPart:
 
     def changes(self) -> pa.Table:
         """The rows that were added or removed, with `_weight`; all rows if there is no earlier version."""
-        parts = [self._members(self.runs), negate_weights(self._members(self.before), WEIGHT)] if self.before else []
+        parts = [self._members(self.runs), negate_weights(self._members(self.before))] if self.before else []
         table = consolidate_table(pa.concat_tables(parts)) if parts else self._members(self.runs)
         if self.kind == "Sequence":
             table = table.sort_by(PLACE)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.tables.io.files import WEIGHTS
-from flo.tables.state.trace import consolidate_table
+from flo.tables.state.trace import consolidate_table, weight_overflow
 from flo.tables.values import WEIGHT
 
 WEIGHTS_FIELD = pa.field(WEIGHTS, pa.int64(), nullable=False)
@@ -45,8 +45,10 @@ def add_weights(table: pa.Table, weight: int = 1) -> pa.Table:
     return table.append_column(WEIGHTS_FIELD, pa.array(np.full(table.num_rows, weight, np.int64)))
 
 
-def negate_weights(table: pa.Table, name: str = WEIGHTS) -> pa.Table:
-    """The rows with the opposite weights, which are in this column."""
-    place = table.schema.get_field_index(name)
-    negated: Any = pc.negate(table[name])
-    return table.set_column(place, table.schema.field(name), negated)
+def negate_weights(table: pa.Table, name: str = WEIGHT) -> pa.Table:
+    """The rows with the opposite weights, which are in this column. Raises if one does not fit 64 bits."""
+    try:
+        negated: Any = pc.negate_checked(table[name])
+    except pa.ArrowInvalid:
+        raise weight_overflow() from None
+    return table.set_column(table.schema.get_field_index(name), table.schema.field(name), negated)
