@@ -119,7 +119,7 @@ class Upsert(Sink):
         return held
 
     @property
-    def place(self) -> Any:
+    def place(self) -> object:
         addresses = [str(self.options.get(each, "")) for each in ADDRESSES]
         if self.kind in OF_FILES:  # a path may be written in several ways
             addresses = [os.path.realpath(each) for each in addresses]
