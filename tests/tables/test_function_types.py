@@ -138,6 +138,7 @@ CLEAR: list[tuple[Callable[[Any], Any], Any]] = [
     (lambda r: r.day - r.day, timedelta),
     (lambda r: (r.day - r.day).total_seconds(), float),
     (lambda r: Decimal(r.n) * 2, Decimal),
+    (lambda r: Decimal(r.n) ** 2, Decimal),
     (lambda r: datetime(2024, 1, 2) + timedelta(r.n), datetime),
     (lambda r: int(r.f), int),
     (lambda r: half(r), float),
@@ -173,6 +174,7 @@ def test_what_is_derived_is_true(f: Any, kind: Any) -> None:
         (lambda r: r.n**r.n, "a power"),
         (lambda r: r.f**0.5, "a power"),
         (lambda r: UNTYPED[r.key], "dict"),
+        (lambda r: [r.n] * 2, "the type of"),
         (lambda r: unknown(r), "no `unknown`"),  # type: ignore[name-defined]  # noqa: F821
         (lambda r: r.nothing, "`nothing`"),
         (lambda r: {r.key: 1}, "is not certain"),

@@ -33,7 +33,6 @@ from flo.columns.known_types import (
     OPERATIONS,
     Unclear,
     binary_type,
-    describe_type,
     indexed_type,
     is_fixed_tuple,
     item_type_at,
@@ -44,6 +43,7 @@ from flo.columns.known_types import (
 )
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
+from flo.core.type_names import type_name
 from flo.core.untyped import TypeForm
 from flo.values.exact import plain_type
 
@@ -139,7 +139,7 @@ def _asked(rule: Any, function: Any, kinds: tuple[TypeForm, ...], named: dict[st
 
 def _method(kind: TypeForm, name: str) -> Any:
     if (kind, name) not in METHODS:
-        raise Unclear(f"the return type of `{name}` of {describe_type(kind)} is unknown")
+        raise Unclear(f"the return type of `{name}` of {type_name(kind)} is unknown")
     return METHODS[kind, name]
 
 
@@ -418,7 +418,7 @@ def _field(kind: TypeForm, name: str) -> Any:
     function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
     if isinstance(attribute, (property, functools.cached_property)) and function is not None:
         return result_type(function, (kind,), 1)
-    raise Unclear(f"the type of `{name}` of {describe_type(kind)} is unknown")
+    raise Unclear(f"the type of `{name}` of {type_name(kind)} is unknown")
 
 
 def _may_be_false(kind: Any) -> bool:
@@ -435,4 +435,4 @@ def _expect_truth(kind: TypeForm, method: str) -> None:
         function = inspect.getattr_static(get_origin(each) or each, method, None)
         generated = isinstance(function, FunctionType) and function.__code__.co_filename.startswith("<")
         if isinstance(function, FunctionType) and not generated and returned_type(function) is not bool:
-            raise Unclear(f"`{method}` of {describe_type(each)} is not annotated to return bool")
+            raise Unclear(f"`{method}` of {type_name(each)} is not annotated to return bool")

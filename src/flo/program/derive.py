@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, get_args, is_typeddict
 
 from flo.columns.function_types import Declared, constant_type, result_type
-from flo.columns.known_types import Unclear, describe_type, items_of, union_of
+from flo.columns.known_types import Unclear, items_of, union_of
 from flo.columns.layout import Layout
 from flo.columns.projection import Projection
 from flo.columns.traced import trace_function
@@ -158,7 +158,7 @@ def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> t
             kind = derive()
             item = item_type(kind) if isinstance(operator, FlatMap) else kind
             if Layout.of(item) is None:
-                raise Unclear(f"it returns {describe_type(item)}, which has no columns")
+                raise Unclear(f"it returns {type_name(item)}, which has no columns")
         except Unclear as why:
             fault = fault or Fault(function, origin, str(why))
         else:
