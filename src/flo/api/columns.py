@@ -29,8 +29,6 @@ Asked: TypeAlias = "Callable[[T], Any] | Columns"
 """A function of rows whose result type does not affect the type of the verb's result."""
 AnyColumn: TypeAlias = "Asked[Any]"
 """A column, an expression, or a function of rows; or several in a tuple or a dict."""
-AnyFunction: TypeAlias = Callable[..., Any]
-"""A function of rows: the user's, or columns that are bound to rows."""
 COLUMNS = "columns"
 """The parameter of verbs that take columns as such, by position or by name."""
 

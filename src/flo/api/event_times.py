@@ -11,13 +11,14 @@ from datetime import date, timedelta
 from typing import Any, TypeAlias
 
 from flo.api.arguments import call_located, expect_function, is_narrowed
-from flo.api.columns import AnyFunction, kind_of
+from flo.api.columns import kind_of
 from flo.api.projections import element_of
 from flo.api.scope import AnyBase
 from flo.core.elements import returned_type
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.type_names import type_name
 from flo.core.type_relations import resolve_type
+from flo.core.untyped import AnyFunction
 from flo.values.event_time import expect_duration, expect_times, span_of, time_types
 from flo.values.operators.sequences import expect_pairs
 

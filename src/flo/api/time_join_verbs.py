@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.clock_verbs import find_clock, share_clock
-from flo.api.columns import AnyFunction, Perhaps, bind_columns, is_expression, row_layout
+from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.event_times import TimesOf, expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, combined_names, expect_comparable, sides_of, without_null_keys
 from flo.api.scope import B2, AnyBase, B, B_co, C_co, StreamBase, T, U
@@ -15,6 +15,7 @@ from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch, brief
 from flo.core.explained_calls import explain_call
 from flo.core.type_names import type_name
+from flo.core.untyped import AnyFunction
 from flo.values.event_time import Duration, is_duration_of, span_of, time_types
 from flo.values.exact import plain_type
 from flo.values.operators.interval_joins import IntervalJoin

@@ -15,7 +15,7 @@ import inspect
 import operator
 import sys
 import typing
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -44,7 +44,7 @@ from flo.columns.known_types import (
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.exact import plain_type
 
 DEEP = 8
@@ -65,7 +65,7 @@ class Declared:
 
     derived = True
 
-    def __init__(self, function: Callable[..., Any], returns: Any) -> None:
+    def __init__(self, function: AnyFunction, returns: Any) -> None:
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", None) or label(function)
         self.returns = returns  # read by `returned_type`

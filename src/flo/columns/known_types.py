@@ -18,7 +18,7 @@ from uuid import UUID
 
 from flo.columns.cell import fields_of
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.exact import IntSum, is_wide_int, plain_type
 from flo.values.operators.zset_ranking import is_plain_tuple
 
@@ -69,7 +69,7 @@ def members(kind: TypeForm) -> list[Any]:
     return [kind]
 
 
-def union_of(*kinds: object) -> TypeForm:
+def union_of(*kinds: TypeForm) -> TypeForm:
     """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
     widths, the wider one is used."""
     merged: list[Any] = []
@@ -190,7 +190,7 @@ def _power(one: object, other: object, exponent: object) -> TypeForm:
     raise Unclear(f"a power of {type_name(one)} and {type_name(other)} may be an int, a float or a complex number")
 
 
-def unary_type(sign: str, kind: Any) -> TypeForm:
+def unary_type(sign: str, kind: TypeForm) -> TypeForm:
     """Return the type of `-x`, `+x` and `~x`."""
     results = []
     for each in members(kind):
@@ -222,7 +222,7 @@ def items_of(kind: TypeForm) -> TypeForm:
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
-def item_type_at(kind: Any, index: object) -> TypeForm:
+def item_type_at(kind: TypeForm, index: object) -> TypeForm:
     """Return the type of `x[place]` for a known place."""
     items = []
     for each in members(kind):
@@ -258,7 +258,7 @@ def indexed_type(kind: TypeForm, *, is_slice: bool) -> TypeForm:
     raise Unclear(f"the item type of {type_name(kind)} is unknown")
 
 
-def _rounded(kind: Any, digits: object = None) -> TypeForm:
+def _rounded(kind: TypeForm, digits: object = None) -> TypeForm:
     results = []
     for each in members(kind):
         if each in _INTS:
@@ -274,7 +274,7 @@ def _rounded(kind: Any, digits: object = None) -> TypeForm:
     return union_of(*results)
 
 
-def _extreme(*kinds: object, **named: object) -> TypeForm:
+def _extreme(*kinds: TypeForm, **named: object) -> TypeForm:
     if set(named) - {"key", "default"}:
         raise Unclear("`min` or `max` has an unknown argument")
     item = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
@@ -291,7 +291,7 @@ def _total(kind: TypeForm, start: object = int) -> TypeForm:
     return union_of(start, total)  # an empty sum is the start
 
 
-def _moment(*kinds: object, **named: object) -> TypeForm:
+def _moment(*kinds: TypeForm, **named: object) -> TypeForm:
     if len(kinds) > 7 or "tzinfo" in named:
         raise Unclear("a datetime with a zone has no type of its own")
     return datetime
@@ -312,7 +312,7 @@ GIVES: dict[Any, Any] = {
     range: Iterable[int],
 }
 """Result types that do not depend on the arguments."""
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
+FUNCTIONS: dict[Any, AnyFunction] = {
     abs: partial(unary_type, "-"),
     round: _rounded,
     min: _extreme,

@@ -35,7 +35,7 @@ class Projection(RowFunction):
 
     takes = 1
 
-    def __init__(self, given: Mapping[str, object], element: Any) -> None:
+    def __init__(self, given: Mapping[str, object], element: Element) -> None:
         """The functions in `given` are callables; all else is columns. Only these need rows with a layout."""
         self.given, self.element = dict(given), element
         self.functions: dict[str, Callable[[Any], Any]] = {name: each for name, each in given.items() if callable(each)}

@@ -11,8 +11,9 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from flo.core.errors import Origin, TypeMismatch
+from flo.core.untyped import AnyFunction
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=AnyFunction)
 T = TypeVar("T", bound=type)
 MOST_PARAMETERS = 8
 """How many parameters an error lists."""
@@ -67,7 +68,7 @@ def _explain(names: Any, put: Callable[[str, Any], object], module: str) -> None
 
 
 def _wrong_call(
-    function: Any, arguments: tuple[Any, ...], named: dict[str, Any], examples: dict[str, str]
+    function: AnyFunction, arguments: tuple[Any, ...], named: dict[str, Any], examples: dict[str, str]
 ) -> TypeMismatch:
     parameters = {name: each for name, each in inspect.signature(function).parameters.items() if name != "self"}
     own = inspect.signature(function).parameters
@@ -112,7 +113,7 @@ def unknown_argument(
     )
 
 
-def _shown(default: Any) -> Any:
+def _shown(default: object) -> Any:
     """The default of a parameter as users may know it: one that only says that nothing was given is None."""
     return None if type(default) is object else default
 

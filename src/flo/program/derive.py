@@ -23,6 +23,7 @@ from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_names import type_name
 from flo.core.type_relations import accepts, is_union
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.program.dag import Dag, Stream
 from flo.program.tree import to_graph
 from flo.values.element_value import ElementCollection
@@ -94,7 +95,7 @@ def known_type(stream: StreamOfVertex) -> StreamType:
     return vertex.known[vertex.outputs.index(stream)]  # type: ignore[no-any-return]
 
 
-def _is_unknown(kind: Any) -> bool:
+def _is_unknown(kind: TypeForm) -> bool:
     return kind is Any or any(map(_is_unknown, get_args(kind)))
 
 
@@ -166,12 +167,12 @@ def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> t
     return operator, fault
 
 
-def _says(operator: Any, function: Any) -> bool:
+def _says(operator: object, function: AnyFunction) -> bool:
     kind = returned_type(function)
     return (item_type(kind) if isinstance(operator, FlatMap) else kind) is not Any
 
 
-def _folded(initial: Any, f: Any, element: Any) -> Any:
+def _folded(initial: object, f: AnyFunction, element: object) -> Any:
     """Return the type of a fold's results: a fixed point, because results are passed in again."""
     state = constant_type(initial)
     for _ in range(4):
@@ -184,7 +185,7 @@ def _folded(initial: Any, f: Any, element: Any) -> Any:
     return result if accepts(result, constant_type(initial)) else state
 
 
-def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
+def _sides(operator: object, inputs: StreamTypes) -> tuple[Any, Any]:
     of: list[Any] = [getattr(each.collection, "inner", each.collection) for each in inputs]
     left, right = (each.element for each in of)
     return operator.sides(left, right) if isinstance(operator, Outer) else (left, right)

@@ -187,7 +187,7 @@ class TimeWindows(SequenceCut):
         """Return (the origin, the element's time as an offset from it)."""
         return read_offset(self.time, unit, origin, **self.durations(), lateness=self.lateness)
 
-    def expect_bounds(self, origin: TimeValue, offset: TimeValue, start: Any, end: Any) -> None:
+    def expect_bounds(self, origin: TimeValue, offset: TimeValue, start: object, end: object) -> None:
         """Raise if a window of this time has bounds that are shown, and datetimes do not have them."""
         if self.bounds and isinstance(offset, timedelta):
             try:
@@ -199,7 +199,7 @@ class TimeWindows(SequenceCut):
         """Return the largest times, to be moved by rows."""
         return LatestTimes.of(self.latest, self.partitions, is_given=self.by_clock)
 
-    def window(self, content: WindowContent | list[Element], origin: TimeValue, start: Any, end: Any) -> Values:
+    def window(self, content: WindowContent | list[Element], origin: TimeValue, start: object, end: object) -> Values:
         value: Value
         if isinstance(content, BagValue):
             value = content.ended(End.ARRIVED)

@@ -26,6 +26,7 @@ from typing import Any
 
 from flo.core.errors import is_users
 from flo.core.labels import codes_in
+from flo.core.untyped import AnyFunction
 
 WRAPPERS = (staticmethod, classmethod, property, cached_property)
 MOST_CONSTANTS = 24
@@ -36,7 +37,7 @@ DEPTH = 2
 """How deep calls and containers are followed."""
 
 
-def constants(function: Any) -> list[Any]:
+def constants(function: AnyFunction) -> list[Any]:
     """Numbers and strings that the function mentions, and the numbers next to them: where a branch may change."""
     tried: dict[tuple[type, Any], None] = {}
     for value in islice(_mentioned(function, DEPTH), MOST_CONSTANTS):
@@ -125,14 +126,14 @@ def function_of(item: object) -> Any:
     return None if code is None or code.co_qualname.startswith("__create_fn__") else item
 
 
-def inner_values(function: Any) -> list[Any]:
+def inner_values(function: AnyFunction) -> list[Any]:
     """The values that a function uses beside its arguments: defaults, closure, and the globals that it names."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
     named = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
     return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells, *named]
 
 
-def _used_values(function: Any) -> list[Any]:
+def _used_values(function: AnyFunction) -> list[Any]:
     """Like `inner_values`, with named attributes of modules and classes, and globals of functions inside."""
     names = dict.fromkeys(name for code in codes_in(function.__code__) for name in code.co_names)
     named = [function.__globals__[name] for name in names if name in function.__globals__]
@@ -141,7 +142,7 @@ def _used_values(function: Any) -> list[Any]:
     return [value for place, value in enumerate(values) if not any(value is other for other in values[:place])]
 
 
-def called_functions(function: Any) -> list[types.FunctionType]:
+def called_functions(function: AnyFunction) -> list[types.FunctionType]:
     """The user's functions that a function refers to."""
     return _called(_used_values(function))
 
@@ -209,7 +210,7 @@ SINGLETONS = (type(None), bool, type(Ellipsis), type(NotImplemented), type, Enum
 UNKNOWN = object()
 
 
-def impure_uses(function: Any) -> list[str]:
+def impure_uses(function: AnyFunction) -> list[str]:
     """What the function does whose result does not follow from its arguments, as the end of a sentence."""
     return list(dict.fromkeys(_uses(function, DEPTH)))
 

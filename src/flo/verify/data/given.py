@@ -17,7 +17,7 @@ from flo.core.collection import Collection
 from flo.core.elements import belongs
 from flo.core.errors import FloError, LawError, Origin, brief
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify.data import examples as plain
@@ -97,7 +97,7 @@ class Given:
                 where=self.where,
             )
 
-    def with_constants_of(self, function: Any) -> Given:
+    def with_constants_of(self, function: AnyFunction) -> Given:
         """Add the constants that the function mentions."""
         return self.with_constants(tuple(constants(function)), tuple(integers(function)))
 
@@ -252,7 +252,7 @@ def draw(strategy: Any, count: int) -> list[Any]:
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)
-    def collect(value: Any) -> None:
+    def collect(value: object) -> None:
         if value not in drawn and len(drawn) < count:
             drawn.append(value)
 

@@ -23,7 +23,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import Custom, Lattice
@@ -153,7 +153,7 @@ class SourceWriter:
             self.modules.add(module)
         return f"{module}.{known}"
 
-    def function(self, function: Any) -> str:
+    def function(self, function: AnyFunction) -> str:
         if isinstance(function, functools.partial):
             named = (f"{name}={self.value(part)}" for name, part in function.keywords.items())
             given = [self.value(function.func), *map(self.value, function.args), *named]

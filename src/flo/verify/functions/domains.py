@@ -16,14 +16,14 @@ from flo.core.elements import belongs
 from flo.core.errors import LawError
 from flo.core.labels import label
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
 from flo.verify.data.constants import LARGEST, LEAST, neighbours
 from flo.verify.data.given import Given, common_kind
 from flo.verify.data.strategies import strategy_for
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import AnyFunction, function_equations
+from flo.verify.functions.equations import function_equations
 from flo.verify.functions.trials import Domain, Problem, Raised, find_violation
 from flo.verify.optional import st
 from flo.verify.time_limit import TimeLimit, TimeUp

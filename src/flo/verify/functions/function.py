@@ -11,7 +11,7 @@ from typing import Any
 from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
@@ -21,14 +21,7 @@ from flo.verify.data.given import LATTICE_KINDS, Given, lattice_values, values_a
 from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types
-from flo.verify.functions.equations import (
-    AnyFunction,
-    Equation,
-    define,
-    function_equations,
-    lattice_equations,
-    monotone_equations,
-)
+from flo.verify.functions.equations import Equation, define, function_equations, lattice_equations, monotone_equations
 from flo.verify.functions.trials import Domain, EquationTrials, Problem, timeout_error
 from flo.verify.laws import Law
 from flo.verify.optional import st

@@ -20,7 +20,7 @@ from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.type_names import type_name
-from flo.core.untyped import Element, TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar
 from flo.values.operators.group_aggregates import LinearOf
@@ -30,7 +30,7 @@ from flo.verify.data.given import Given
 from flo.verify.effort import Effort
 from flo.verify.equality import are_equal
 from flo.verify.functions.domains import NO_START, accepts, candidate_types, function_domains
-from flo.verify.functions.equations import AnyFunction, lattice_equations
+from flo.verify.functions.equations import lattice_equations
 from flo.verify.functions.function import (
     check_function,
     check_lattice,
@@ -186,7 +186,7 @@ def _remembered(asked: _CacheKey) -> Rejection:
     return _try_values(asked.obligation)
 
 
-def fingerprint(function: Any, depth: int = 2) -> Any:
+def fingerprint(function: AnyFunction, depth: int = 2) -> Any:
     """Identifies a function by its code and the values that the code refers to, so that a redefinition is equal."""
     if isinstance(function, FinishFunction):
         return (FinishFunction, function.linear.make, fingerprint(function.linear.finish))

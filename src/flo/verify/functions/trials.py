@@ -12,14 +12,14 @@ from flo.core.elements import belongs
 from flo.core.errors import FloError, FunctionError, Origin, Pickled, brief
 from flo.core.operator import replaced
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.operators.shapes import copy_if_mutable, is_immutable
 from flo.verify import laws
 from flo.verify.data.given import common_kind, holds_floats
 from flo.verify.data.strategies import find_smallest
 from flo.verify.effort import Effort
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import AnyFunction, Equation, evaluate
+from flo.verify.functions.equations import Equation, evaluate
 from flo.verify.laws import Law
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.report import Counterexample, Report, Strength

@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.verify.equality import NoJoin, are_equal
 from flo.verify.optional import NO_Z3, z3
 from flo.verify.solver.symbolic import OutOfWork, Path, Question, Symbol, Untraceable
@@ -202,7 +202,7 @@ def prove(sides: EquationSides, types: Sequence[object], *, work: int = SOLVER_W
             return Unknown(str(refused))
 
 
-def prove_type(f: Callable[..., Any], types: Sequence[object], kind: TypeForm, *, work: int = SOLVER_WORK) -> Verdict:
+def prove_type(f: AnyFunction, types: Sequence[object], kind: TypeForm, *, work: int = SOLVER_WORK) -> Verdict:
     """Prove that f returns a value of this type for all arguments of the types."""
     results: list[Any] = []
 

@@ -18,6 +18,7 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
+from flo.core.untyped import AnyFunction
 from flo.verify.optional import z3
 
 MOST_TESTS = 100
@@ -183,7 +184,7 @@ class Symbol:
         return value.term if isinstance(value, cls) else cls.lift_other(path, value)
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: object) -> Z3Term:
         """Do the same for a value that is not such a symbol."""
         return None
 
@@ -192,7 +193,7 @@ class Symbol:
         """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
         raise NotImplementedError
 
-    def combine(self, sign: str, other: Any, swapped: bool) -> Any:
+    def combine(self, sign: str, other: object, swapped: bool) -> Any:
         lifted = self._lift_both(other, swapped)
         if lifted is None or sign not in lifted[0].operations:
             self.path.refuse(f"{sign} of {self.called} and {_describe(other)} cannot be traced")
@@ -256,7 +257,7 @@ def _arithmetic(sign: str, swapped: bool) -> Callable[[Symbol, Any], Any]:
     return lambda self, other: self.combine(sign, other, swapped)
 
 
-def _refusal(called: str) -> Callable[..., Any]:
+def _refusal(called: str) -> AnyFunction:
     def refuse(self: Symbol, *others: object) -> Any:
         self.path.refuse(f"{called} of {self.called} cannot be traced")
 

@@ -150,7 +150,7 @@ class FloatSymbol(Symbol):
         bits = model.eval(z3.fpToIEEEBV(term), model_completion=True).as_long()
         return struct.unpack("<d", struct.pack("<Q", bits))[0]
 
-    def combine(self, sign: str, other: Any, swapped: bool) -> Any:
+    def combine(self, sign: str, other: object, swapped: bool) -> Any:
         result = super().combine(sign, other, swapped)
         return float("nan") if self.path.fork(z3.fpIsNaN(result.term)) else result
 
@@ -202,7 +202,7 @@ class StrSymbol(Symbol):
         return WordSymbol.any(path) if path.question.words else super().any(path)
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: object) -> Z3Term:
         if type(value) is not str or any(ord(character) > LAST_CHARACTER for character in value):
             return None
         return z3.StringVal(value.replace("\\", r"\u{5c}"))  # a backslash would start an escape
