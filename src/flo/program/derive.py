@@ -148,7 +148,7 @@ def _tracing(operator: Any, inputs: StreamTypes) -> Any:
     return replace(operator, **{name: each for name, each in traced.items() if each is not None})
 
 
-def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:
+def _with(operator: Any, origin: Origin | None, **types: Callable[[], TypeForm]) -> tuple[Any, Fault | None]:
     """Return the operator with return types added to these functions."""
     fault = None
     for field, derive in types.items():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, TypeAlias
+
+Strategy: TypeAlias = Any
+"""A strategy of Hypothesis."""
 
 
 class OptionalModule:

@@ -26,7 +26,7 @@ from typing import Any
 
 from flo.core.errors import is_users
 from flo.core.labels import codes_in
-from flo.core.untyped import AnyFunction
+from flo.core.untyped import AnyFunction, Element
 
 WRAPPERS = (staticmethod, classmethod, property, cached_property)
 MOST_CONSTANTS = 24
@@ -37,9 +37,9 @@ DEPTH = 2
 """How deep calls and containers are followed."""
 
 
-def constants(function: AnyFunction) -> list[Any]:
+def constants(function: AnyFunction) -> list[Element]:
     """Numbers and strings that the function mentions, and the numbers next to them: where a branch may change."""
-    tried: dict[tuple[type, Any], None] = {}
+    tried: dict[tuple[type, Element], None] = {}
     for value in islice(_mentioned(function, DEPTH), MOST_CONSTANTS):
         tried.update(((type(each), each), None) for each in neighbours(value))
     return [value for _, value in islice(tried, MOST_CONSTANTS)]
@@ -68,14 +68,14 @@ def sizes(mentioned: Iterable[int], ladder: Iterable[int] = LADDER) -> list[int]
     return sorted(size for size in {*near, *(2 * each for each in small), *ladder} if LEAST <= size <= LARGEST)
 
 
-def neighbours(value: object) -> list[Any]:
+def neighbours(value: object) -> list[Element]:
     """A number and those next to it, or a string; nothing of other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [value, value - 1, value + 1] if math.isfinite(value) else []
     return [value] if isinstance(value, str) else []
 
 
-def _mentioned(function: Any, depth: int) -> Iterator[Any]:
+def _mentioned(function: Any, depth: int) -> Iterator[Element]:
     """The values in its code, its defaults, its closure and its globals; and in the functions that it calls."""
     if isinstance(function, partial):
         yield from (*function.args, *function.keywords.values())
@@ -91,7 +91,7 @@ def _mentioned(function: Any, depth: int) -> Iterator[Any]:
         yield from _mentioned(each, depth - 1)
 
 
-def _members(value: object, depth: int) -> Iterator[Any]:
+def _members(value: object, depth: int) -> Iterator[Element]:
     """A value; and the values in a container, an enumeration or a dataclass."""
     inside: Any = ()
     if isinstance(value, Enum):
@@ -126,14 +126,14 @@ def function_of(item: object) -> Any:
     return None if code is None or code.co_qualname.startswith("__create_fn__") else item
 
 
-def inner_values(function: AnyFunction) -> list[Any]:
+def inner_values(function: AnyFunction) -> list[Element]:
     """The values that a function uses beside its arguments: defaults, closure, and the globals that it names."""
     cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
     named = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
     return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells, *named]
 
 
-def _used_values(function: AnyFunction) -> list[Any]:
+def _used_values(function: AnyFunction) -> list[Element]:
     """Like `inner_values`, with named attributes of modules and classes, and globals of functions inside."""
     names = dict.fromkeys(name for code in codes_in(function.__code__) for name in code.co_names)
     named = [function.__globals__[name] for name in names if name in function.__globals__]
@@ -147,7 +147,7 @@ def called_functions(function: AnyFunction) -> list[types.FunctionType]:
     return _called(_used_values(function))
 
 
-def _called(values: list[Any]) -> list[types.FunctionType]:
+def _called(values: list[Element]) -> list[types.FunctionType]:
     """The functions among them that the user wrote."""
     return [each for each in values if isinstance(each, types.FunctionType) and is_users(each.__code__.co_filename)]
 
@@ -160,7 +160,7 @@ def _filled(cell: Any) -> bool:
     return True
 
 
-def _literals(code: types.CodeType) -> Iterator[Any]:
+def _literals(code: types.CodeType) -> Iterator[Element]:
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
             yield from _literals(value)

@@ -16,7 +16,7 @@ from flo.core.collection import Collection, Form
 from flo.core.errors import ElementError, FunctionError
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
-from flo.core.untyped import TypeForm
+from flo.core.untyped import Element, TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.partitioned import Partitioned
@@ -27,7 +27,7 @@ from flo.verify.data.examples import is_hashable
 from flo.verify.data.given import Given, lattice_values
 from flo.verify.data.strategies import LONGEST, data_strategy, find_smallest, strategy_for
 from flo.verify.effort import Effort
-from flo.verify.optional import st
+from flo.verify.optional import Strategy, st
 from flo.verify.programs.graphs import GraphLaws
 from flo.verify.programs.inputs import Input, length_of, pick_elements
 from flo.verify.report import Counterexample
@@ -102,7 +102,7 @@ def try_random(
     return tried, is_cut_short, counterexample
 
 
-def input_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
+def input_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Strategy:
     """Make a strategy for data of a collection, with repeated elements and retractions."""
     if isinstance(collection, Form):
         return input_strategy(collection.base, given, least, longest)
@@ -139,7 +139,7 @@ def _weighted_inputs(types: StreamTypes, weight: int, given: Given) -> Iterator[
         yield from _side_by_side(each, tuple(kind.bounded for kind in types))
 
 
-def _side_by_side(each: list[list[Any]], ends: tuple[bool, ...]) -> Iterator[Input]:
+def _side_by_side(each: list[list[Element]], ends: tuple[bool, ...]) -> Iterator[Input]:
     """Yield inputs with the first data of each list, the second of each, and so on; short lists start again."""
     for place in range(max(map(len, each))):
         yield Input(tuple(choices[place % len(choices)] for choices in each), ends)
@@ -183,7 +183,7 @@ def _base(collection: Collection) -> Collection:
     return collection.base if isinstance(collection, Form) else collection
 
 
-def distinct_elements(kind: TypeForm, count: int, given: Given) -> list[Any]:
+def distinct_elements(kind: TypeForm, count: int, given: Given) -> list[Element]:
     return given.distinct_elements(kind, count) or list(islice(cycle(pick_elements(kind, given)), count))
 
 
@@ -238,7 +238,7 @@ def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]
                 yield [{element: (-1) ** place} for place, element in enumerate(many)]
 
 
-def _plain(inner: StreamTypes, data: list[Any]) -> Any:
+def _plain(inner: StreamTypes, data: list[Element]) -> Any:
     each = tuple(_inside(stream.collection, part) for stream, part in zip(inner, data, strict=True))
     return each[0] if len(inner) == 1 else each
 

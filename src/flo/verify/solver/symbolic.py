@@ -18,7 +18,7 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
-from flo.core.untyped import AnyFunction
+from flo.core.untyped import AnyFunction, Element
 from flo.verify.optional import z3
 
 MOST_TESTS = 100
@@ -126,7 +126,7 @@ class Path:
                 return False
         return holds
 
-    def ask(self, *conditions: Z3Term) -> tuple[Any, Any]:
+    def ask(self, *conditions: Z3Term) -> tuple[Z3Term, Z3Term]:
         """Ask the solver whether the conditions are possible on this path; with a model if they are."""
         for solver, most in ((z3.SimpleSolver(), QUICK), (z3.Solver(), math.inf)):
             if self.question.work <= 0:
@@ -189,7 +189,7 @@ class Symbol:
         return None
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
         raise NotImplementedError
 
