@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional, expect_zset
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
+SetOrBag = TypeVar("SetOrBag", Set[Any], Bag[Any])
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
@@ -114,7 +115,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Asked[T] | JoinKeys,
+        on: Asked[T] | JoinKeys | None = None,
         other_on: Asked[U] | JoinKeys | None = None,
         *,
         how: Literal["semi", "anti"],
@@ -140,15 +141,6 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: AnyColumn,
         suffix: str = "_right",
     ) -> Stream[ZSet[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        *,
-        how: Literal["semi", "anti"],
-        where: AnyColumn,
-        suffix: str = "_right",
-    ) -> Stream[ZSet[T], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
@@ -216,8 +208,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
     def join(
-        self: CombineVerbs[Set[Any], B],
-        other: Stream[Set[Any], B2],
+        self: CombineVerbs[SetOrBag, B],
+        other: Stream[SetOrBag, B2],
         on: AnyColumn | JoinKeys,
         other_on: AnyColumn | JoinKeys | None = None,
         into: Callable[[Any, Any], Any] | Columns | None = None,
@@ -225,19 +217,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: AnyColumn | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
-    ) -> Stream[Set[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[Bag[Any], B],
-        other: Stream[Bag[Any], B2],
-        on: AnyColumn | JoinKeys,
-        other_on: AnyColumn | JoinKeys | None = None,
-        into: Callable[[Any, Any], Any] | Columns | None = None,
-        *,
-        where: AnyColumn | None = None,
-        suffix: str = "_right",
-        nulls_equal: bool = False,
-    ) -> Stream[Bag[Any], B | B2]: ...
+    ) -> Stream[SetOrBag, B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],
