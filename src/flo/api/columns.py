@@ -86,6 +86,16 @@ def describe_row(row: Argument) -> str:
     return f"{kind} of {{input}}" + (" or None" if isinstance(row, Perhaps) else "")
 
 
+def expect_columns(verb: str, parameter: str, given: object) -> tuple[object, ...]:
+    """Return a column, or a list of columns, as a tuple. Raises if it is something else."""
+    columns = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not columns or not is_expression(columns):
+        raise TypeMismatch(
+            f"`{parameter}` of `{verb}` must be a column, or a list of columns; got {brief(given)}"
+        ).at_users_line()
+    return columns
+
+
 def is_expression(given: object) -> bool:
     """Return whether it is a column, a tuple of columns, or a dict of columns."""
     parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, tuple) else (given,)
