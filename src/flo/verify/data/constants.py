@@ -27,6 +27,7 @@ from typing import Any
 from flo.core.errors import is_users
 from flo.core.labels import codes_in
 from flo.core.untyped import AnyFunction, Element
+from flo.core.used_values import captured_by
 
 WRAPPERS = (staticmethod, classmethod, property, cached_property)
 MOST_CONSTANTS = 24
@@ -126,14 +127,13 @@ def function_of(item: object) -> Any:
     return None if code is None or code.co_qualname.startswith("__create_fn__") else item
 
 
-def inner_values(function: AnyFunction) -> list[Element]:
+def inner_values(function: types.FunctionType) -> list[Element]:
     """The values that a function uses beside its arguments: defaults, closure, and the globals that it names."""
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
     named = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
-    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells, *named]
+    return [*captured_by(function).values(), *named]
 
 
-def _used_values(function: AnyFunction) -> list[Element]:
+def _used_values(function: types.FunctionType) -> list[Element]:
     """Like `inner_values`, with named attributes of modules and classes, and globals of functions inside."""
     names = dict.fromkeys(name for code in codes_in(function.__code__) for name in code.co_names)
     named = [function.__globals__[name] for name in names if name in function.__globals__]
@@ -142,7 +142,7 @@ def _used_values(function: AnyFunction) -> list[Element]:
     return [value for place, value in enumerate(values) if not any(value is other for other in values[:place])]
 
 
-def called_functions(function: AnyFunction) -> list[types.FunctionType]:
+def called_functions(function: types.FunctionType) -> list[types.FunctionType]:
     """The user's functions that a function refers to."""
     return _called(_used_values(function))
 
@@ -150,14 +150,6 @@ def called_functions(function: AnyFunction) -> list[types.FunctionType]:
 def _called(values: list[Element]) -> list[types.FunctionType]:
     """The functions among them that the user wrote."""
     return [each for each in values if isinstance(each, types.FunctionType) and is_users(each.__code__.co_filename)]
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _literals(code: types.CodeType) -> Iterator[Element]:
@@ -242,12 +234,7 @@ class _CodeReader:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-        self.captured = {name: _content(cell) for name, cell in cells}
-        names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        defaults = function.__defaults__ or ()
-        self.locals: dict[str, Any] = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        self.locals.update(function.__kwdefaults__ or {})
+        self.variables = captured_by(function)
 
     def uses(self) -> Iterator[str]:
         for code in codes_in(self.function.__code__):
@@ -257,7 +244,7 @@ class _CodeReader:
         is_seeded = any(each.argval == "Random" for each in code)  # it makes a generator of its own
         for place, each in enumerate(code):
             if each.opname == "IMPORT_NAME" and code[place + 1].opname.startswith("STORE_FAST"):
-                self.locals[code[place + 1].argval] = sys.modules.get(each.argval, UNKNOWN)
+                self.variables[code[place + 1].argval] = sys.modules.get(each.argval, UNKNOWN)
             elif each.opname == "IS_OP" and not self._compares_singletons(code[max(0, place - 6) : place]):
                 yield BY_IDENTITY
             elif each.opname.startswith("LOAD_") and each.opname not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
@@ -279,9 +266,7 @@ class _CodeReader:
             known = self.function.__globals__
             builtin = getattr(sys.modules["builtins"], each.argval, UNKNOWN)
             return known.get(each.argval, builtin)
-        if each.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
-            return self.captured.get(each.argval, UNKNOWN)
-        return self.locals.get(each.argval, UNKNOWN) if isinstance(each.argval, str) else UNKNOWN
+        return self.variables.get(each.argval, UNKNOWN) if isinstance(each.argval, str) else UNKNOWN
 
     def _resolve(self, code: list[dis.Instruction], place: int) -> tuple[Any, Any, int]:
         """The value of `name.attribute…`, as far as modules and classes lead; what it is of; and where it ends."""
@@ -316,13 +301,6 @@ class _CodeReader:
 
 def _is_unequal_to_all(kind: Any) -> bool:
     return kind.__eq__ is object.__eq__
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return UNKNOWN
 
 
 def _count_arguments(code: list[dis.Instruction], loaded: int) -> int | None:

@@ -20,6 +20,7 @@ from random import Random
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 from uuid import UUID
 
+from flo.core import type_relations
 from flo.core.untyped import Element, TypeForm
 
 # the first three go into tuples and dataclasses, so they must reveal most: a sum of floats depends on their order
@@ -106,17 +107,12 @@ def _different(values: list[Element]) -> list[Element]:
 
 def resolve_type(kind: TypeForm) -> TypeForm:
     """Return the type itself: of an `Annotated`, a `NewType`, a type variable or None."""
-    while True:
-        if kind is None:
-            return type(None)
-        if get_origin(kind) is typing.Annotated:
-            kind = get_args(kind)[0]
-        elif isinstance(kind, typing.NewType):
-            kind = kind.__supertype__
-        elif isinstance(kind, TypeVar):
-            kind = kind.__bound__ or (kind.__constraints__[0] if kind.__constraints__ else Any)
-        else:
-            return kind
+    kind = type_relations.resolve_type(kind)
+    if isinstance(kind, typing.NewType):
+        return resolve_type(kind.__supertype__)
+    if isinstance(kind, TypeVar):
+        return resolve_type(kind.__bound__ or (kind.__constraints__[0] if kind.__constraints__ else Any))
+    return kind
 
 
 def split_type(kind: TypeForm) -> tuple[TypeForm, tuple[TypeForm, ...]]:

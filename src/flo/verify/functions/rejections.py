@@ -152,7 +152,7 @@ class Endless:
 
     spent: str
     values: tuple[Any, ...]
-    where: str
+    stopped_at: tuple[tuple[str, str], ...]
 
 
 Rejection: TypeAlias = Violation | Untried | Endless | None
@@ -224,7 +224,7 @@ def _try_values(obligation: Obligation) -> Rejection:
         if simplest is not None:
             return simplest
         if up.waited or time.thread_time() - begun > QUICK_SECONDS / 2:
-            return Endless(up.spent, up.given, f"{up.where}   {up.where.text}".rstrip() if up.where else "")
+            return Endless(up.spent, up.given, up.stopped_at)
         return None  # slow, but no violation was found
     except LawError as error:
         return Untried(error.summary)
@@ -276,12 +276,11 @@ def _untried_error(obligation: Obligation, verdict: Untried) -> LawError | None:
 
 
 def _endless_error(obligation: Obligation, verdict: Endless) -> LawError:
-    place = (("stopped at", verdict.where),) if verdict.where else ()
     subject = obligation.subject
     name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
     return LawError(
         f"the {what} of `{obligation.operator}` was aborted {verdict.spent}: it had not returned",
-        facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
+        facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *verdict.stopped_at),
     )
 
 

@@ -339,10 +339,9 @@ def group_by_domains(problems: list[Problem]) -> list[list[Problem]]:
 
 
 def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
-    place = (("stopped at", f"{up.where}   {up.where.text}".rstrip()),) if up.where else ()
     return FunctionError(
         f"`{subject}` was aborted {up.spent}: it had not returned",
-        facts=(("given", ", ".join(map(brief, up.given))), *place),
+        facts=(("given", ", ".join(map(brief, up.given))), *up.stopped_at),
         instead=((f"check(…, seconds={12 * up.seconds:g})", "if it is only slow"), *suggest_examples(up.given)),
         where=where,
     )
