@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional, expect_zset
@@ -15,6 +15,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import Bounded
 from flo.core.structural import Wire
+from flo.core.untyped import PairFunction
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.operators.bags import BagUnion
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 JoinKeys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
-SetOrBag = TypeVar("SetOrBag", Set[Any], Bag[Any])
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
@@ -208,22 +208,34 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
     def join(
-        self: CombineVerbs[SetOrBag, B],
-        other: Stream[SetOrBag, B2],
+        self: CombineVerbs[Set[Any], B],
+        other: Stream[Set[Any], B2],
         on: AnyColumn | JoinKeys,
         other_on: AnyColumn | JoinKeys | None = None,
-        into: Callable[[Any, Any], Any] | Columns | None = None,
+        into: PairFunction | Columns | None = None,
         *,
         where: AnyColumn | None = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
-    ) -> Stream[SetOrBag, B | B2]: ...
+    ) -> Stream[Set[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[Any], B],
+        other: Stream[Bag[Any], B2],
+        on: AnyColumn | JoinKeys,
+        other_on: AnyColumn | JoinKeys | None = None,
+        into: PairFunction | Columns | None = None,
+        *,
+        where: AnyColumn | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Bag[Any], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],
         other: Stream[Keyed[K, Any], B2],
         *,
-        into: Callable[[Any, Any], Any] | None = None,
+        into: PairFunction | None = None,
     ) -> Stream[Keyed[K, Any], B | B2]: ...
     def join(
         self,
