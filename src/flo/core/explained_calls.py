@@ -38,8 +38,8 @@ def explain_call(**examples: str) -> Callable[[F], F]:
         def called(*arguments: Any, **named: Any) -> Any:
             try:
                 return function(*arguments, **named)
-            except TypeError as error:
-                if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            except TypeError:
+                if fits(function, arguments, named):
                     raise  # it was called: a function of the user has raised
             raise _wrong_call(function, arguments, named, examples)
 
@@ -47,6 +47,24 @@ def explain_call(**examples: str) -> Callable[[F], F]:
         return called  # type: ignore[return-value]
 
     return decorate
+
+
+def fits(function: AnyFunction, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Return whether a function takes these arguments."""
+    try:
+        inspect.signature(function).bind(*arguments, **named)
+    except TypeError:
+        return False
+    return True
+
+
+def name_keywords(function: AnyFunction, keywords: type) -> None:
+    """Let a signature name the keywords of a TypedDict that the function takes as `**keywords: Unpack[…]`."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    if len(own) < len(signature.parameters):
+        optional = [inspect.Parameter(name, _BY_NAME[1], default=None) for name in keywords.__annotations__]
+        function.__signature__ = signature.replace(parameters=own + optional)  # type: ignore[attr-defined]
 
 
 def explain_methods(kind: T) -> T:
