@@ -35,7 +35,7 @@ from flo.columns.node_functions import broadcast
 from flo.columns.nodes import NodeValue
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
-from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
+from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users, shorten
 from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.canonical import instant_element
 from flo.values.exact import IntSum
@@ -117,8 +117,7 @@ class Expression(RowFunction):
         if called is not None:
             self.__dict__["arguments"] = called
         self.text = expression_text(given)
-        text = readable(given)
-        self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
+        self.__name__ = shorten(readable(given))
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`

@@ -157,6 +157,3 @@ def _call(value: ast.expr, path: str, *given: ast.expr) -> ast.expr:
     for part in path.split("."):
         value = ast.Attribute(value, part)
     return ast.Call(value, list(given), [])
-
-
-__all__ = ["plain_function", "suggest_columns", "why_row_by_row"]

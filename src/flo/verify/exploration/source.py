@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, get_args, get_origin
 
 from flo.core.collection import Collection, End, Form, FormedValue, Value
-from flo.core.errors import FloError, brief, is_users
+from flo.core.errors import FloError, brief, is_users, shorten
 from flo.core.graph import text
 from flo.core.labels import label
 from flo.core.nested import Nested, NestedValue
@@ -69,10 +69,6 @@ def format_expression(thing: object) -> str:
 
 def format_values(values: Iterable[Value]) -> str:
     return ", ".join(map(format_value, values)) or "nothing"
-
-
-def shorten(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 _MODULE = re.compile(r"\b(datetime|zoneinfo)\.(?=\w)")
