@@ -88,8 +88,8 @@ def _explain(names: Any, put: Callable[[str, Any], object], module: str) -> None
 def _wrong_call(
     function: AnyFunction, arguments: tuple[Any, ...], named: dict[str, Any], examples: dict[str, str]
 ) -> TypeMismatch:
-    parameters = {name: each for name, each in inspect.signature(function).parameters.items() if name != "self"}
-    own = inspect.signature(function).parameters
+    signature = inspect.signature(function)
+    parameters = {name: each for name, each in signature.parameters.items() if name != "self"}
     verb, where = function.__name__, Origin.here()
     by_name = [name for name, each in parameters.items() if each.kind in _BY_NAME]
     facts = ((verb, _listed(parameters.values())),)
@@ -97,18 +97,15 @@ def _wrong_call(
         if name not in by_name:
             return unknown_argument(verb, name, by_name, facts, where)
     try:
-        bound = inspect.signature(function).bind_partial(*arguments, **named)
+        bound = signature.bind_partial(*arguments, **named)
     except TypeError:
-        given = len(arguments) - ("self" in own)
+        given = len(arguments) - ("self" in signature.parameters)
         most = sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters.values())
         takes = "no argument" if not most else f"{most} argument{'s' if most > 1 else ''}"
         summary = f"`{verb}` takes {takes} by position; got {given}"
         return TypeMismatch(summary, facts=facts, where=where)
-    required = [
-        each.name
-        for each in own.values()
-        if each.default is each.empty and each.kind in (*_BY_NAME, each.POSITIONAL_ONLY)
-    ]
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [name for name, each in parameters.items() if each.default is each.empty and each.kind not in variadic]
     missing = [name for name in required if name not in bound.arguments]
     code = [(examples[name], f"with `{name}`") for name in missing if name in examples]
     names = ", ".join(f"`{name}`" for name in missing)

@@ -23,7 +23,7 @@ from flo.values.operators.shapes import copy_if_mutable
 from flo.verify.data import examples as plain
 from flo.verify.data.constants import LADDER, constants, integers, sizes
 from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolve_type
-from flo.verify.optional import Strategy
+from flo.verify.optional import Strategy, search_settings
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
 
@@ -238,20 +238,14 @@ def is_strategy(values: object) -> TypeGuard[Strategy]:
 
 def draw(strategy: Strategy, count: int) -> list[Element]:
     """Draw the first different values of a strategy, always the same ones."""
-    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import given
     from hypothesis import seed as seeded
     from hypothesis.errors import Unsatisfiable
 
     drawn: list[Element] = []
 
     @seeded(0)
-    @settings(
-        max_examples=4 * count,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
+    @search_settings(4 * count, shrinks=False)
     @given(strategy)
     def collect(value: object) -> None:
         if value not in drawn and len(drawn) < count:

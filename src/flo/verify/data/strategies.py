@@ -30,7 +30,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.examples import is_hashable, named_fields, resolve_type, split_type
 from flo.verify.data.given import Given, is_strategy, lattice_values
-from flo.verify.optional import Strategy, st
+from flo.verify.optional import Strategy, search_settings, st
 
 LONGEST = 6
 """How many elements generated data has at most."""
@@ -215,7 +215,7 @@ def find_smallest(
     strategy: Strategy, broken: Callable[[Any], T | None], *, tries: int, seed: int, over: Callable[[], bool]
 ) -> tuple[int, T | None]:
     """Return the number of tried cases, and the result of `broken` for the smallest case that has one."""
-    from hypothesis import HealthCheck, Phase, Verbosity, find, settings
+    from hypothesis import find
     from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
 
     tried, smallest = 0, None
@@ -235,19 +235,7 @@ def find_smallest(
         return result is not None
 
     try:
-        find(
-            strategy,
-            breaks,
-            random=Random(seed),
-            settings=settings(
-                max_examples=tries,
-                database=None,
-                deadline=None,
-                phases=(Phase.generate, Phase.shrink),
-                suppress_health_check=list(HealthCheck),
-                verbosity=Verbosity.quiet,
-            ),
-        )
+        find(strategy, breaks, random=Random(seed), settings=search_settings(tries, shrinks=True))
     except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or no smaller one
         pass
     except Flaky:  # keep what was found the first time
