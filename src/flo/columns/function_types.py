@@ -15,12 +15,12 @@ import inspect
 import operator
 import sys
 import typing
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from types import FunctionType, MethodDescriptorType, ModuleType, NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 from uuid import UUID
 
 from flo.columns.cell import fields_of
@@ -255,9 +255,9 @@ class _Body:
             case ast.IfExp(test, body, orelse):
                 return union_of(self.within(test, True, body), self.within(test, False, orelse))
             case ast.Tuple(parts):
-                return tuple[tuple(self.parts(parts))]  # type: ignore[misc]
+                return tuple[tuple(map(self.kind, parts))]  # type: ignore[misc]
             case ast.List(parts) if parts:
-                return list[union_of(*self.parts(parts))]  # type: ignore[misc]
+                return list[union_of(*map(self.kind, parts))]  # type: ignore[misc]
             case ast.JoinedStr():
                 return str
             case ast.ListComp(element, loops):
@@ -267,17 +267,6 @@ class _Body:
             case ast.Call(function, given, named):
                 return self.called(function, given, named)
         raise Unclear(f"the type of `{ast.unparse(node)}` is not certain")
-
-    def parts(self, nodes: list[ast.expr]) -> Iterator[Any]:
-        for node in nodes:
-            if not isinstance(node, ast.Starred):
-                yield self.kind(node)
-                continue
-            kind = self.kind(node.value)
-            fields = fields_of(kind)
-            if not is_fixed_tuple(kind) and not (fields and issubclass(get_origin(kind) or kind, tuple)):
-                raise Unclear(f"the length of `*{ast.unparse(node.value)}` is unknown")
-            yield from fields.values() if fields else get_args(kind)
 
     def name(self, name: str) -> Any:
         if name in self.names:
@@ -410,10 +399,6 @@ def _field(kind: TypeForm, name: str) -> Any:
     plain = get_origin(kind) or kind
     if isinstance(plain, type) and issubclass(plain, Enum) and name in ("name", "value"):
         return str if name == "name" else union_of(*(constant_type(member.value) for member in plain))
-    if dataclasses.is_dataclass(plain) or hasattr(plain, "_fields"):
-        hints = typing.get_type_hints(plain)
-        if name in hints and not getattr(plain, "__parameters__", ()):
-            return hints[name]
     attribute = inspect.getattr_static(plain, name, None)
     function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
     if isinstance(attribute, (property, functools.cached_property)) and function is not None:
