@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections import deque
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import flo
@@ -110,7 +112,7 @@ def sums() -> flo.Flow:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda spark, folder: OnSpark(sums(), spark),
+        lambda spark, folder: OnSpark(sums(), spark).explain(),
         lambda spark, folder: committed_view(folder).frame(spark),
     ],
 )
@@ -122,8 +124,9 @@ def test_a_call_after_java_has_ended(call: Any, tmp_path: Path) -> None:
 
 
 def lost_session() -> Any:
-    session = SparkSession.__new__(SparkSession)
-    session._jsparkSession = session._sc = session._jvm = Gone()  # type: ignore[attr-defined, assignment]
+    session, context = SparkSession.__new__(SparkSession), SparkContext.__new__(SparkContext)
+    session._jsparkSession, session._sc = Gone(), context  # type: ignore[attr-defined]
+    context._jsc, context.master, context.pythonExec = Gone(), "local", sys.executable  # type: ignore[attr-defined]
     return session
 
 
