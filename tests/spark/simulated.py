@@ -21,7 +21,7 @@ import flo
 from flo.core.errors import FloError
 from flo.local.evolution import find_evolution
 from flo.local.fill_run import Change
-from flo.program.retractions import Cause
+from flo.program.retractions import Cause, find_append_only
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.micro_batches import Outcome
@@ -113,7 +113,9 @@ class Simulated:
         outputs = on._program.plan_outputs(dict.fromkeys(on._output_types, how))
         outline = flow._outline(retracting or {})
         causes = None if retracting is None else {name: Cause(name, why=why) for name, why in retracting.items()}
-        plan = on._plan if causes is None else on._program.plan_for(causes)
+        plan = on._plan
+        if causes is not None:
+            plan = plan.with_append_only(find_append_only(flow._identified(), causes))
         ours = describe_program(flow.name, plan, list(on._inputs), outputs, shards or on._parallelism(), outline)
         self.batches = SparkMicroBatches(NO_SPARK, plan, outputs, where, resolve_shards(where, ours, shards))
         self.batches.now = on._now

@@ -202,7 +202,7 @@ def test_a_small_delta_does_not_read_the_group(groups: int, monkeypatch: pytest.
     rows = flow.input("rows", flo.ZSet[Measured])
     flow.output("out", rows.group_by("k").agg(m=flo.median("x"), p=flo.quantile("x", 0.99), low=flo.min("x")))
     loop = flow.on(flo.here).loop()
-    loaded = of_rows(100_000 * groups, groups)
+    loaded = of_rows(10_000 * groups, groups)
     loop.push(rows=loaded)
     loop.run()
     read = count_rows(monkeypatch)

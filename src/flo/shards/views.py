@@ -14,7 +14,7 @@ columns is the sum of what the shards have; only the running program can read it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pyarrow as pa
@@ -44,7 +44,7 @@ class View:
     folder: str
     name: str
     version: int
-    batches: MicroBatches | None = None
+    batches: MicroBatches | None = field(default=None, repr=False)
     """The running program, if there is one. A view without columns cannot be read without it."""
 
     @classmethod

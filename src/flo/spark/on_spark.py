@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -27,13 +26,13 @@ from flo.local.evolution import find_evolution
 from flo.local.fill_run import Change, OnChange
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
-from flo.program.retractions import Cause, causes_of_pushes
+from flo.program.retractions import Cause
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import Description, describe_program
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.plan.explain import PlanSection, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
-from flo.shards.plan.stages import Entry, Plan
+from flo.shards.plan.stages import Entry
 from flo.shards.program import (
     ShardedProgram,
     as_table,
@@ -57,6 +56,7 @@ from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_i
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches, tasks_at_once
 from flo.spark.driver.offset_logs import number_sources
+from flo.spark.driver.python_errors import SparkErrors, python_error
 from flo.spark.driver.query import Query
 from flo.spark.driver.read_again import ReadAgain
 from flo.spark.driver.resuming import ResumePoint
@@ -94,8 +94,9 @@ class OnSpark(HasMethods):
         self._described = described or {}
         self._flow = flow
         self._spark = spark
-        use_own_python(spark)
-        ship(spark)
+        with SparkErrors():
+            use_own_python(spark)
+            ship(spark)
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
         """The inputs that get DataFrames. The time of the outside world does not."""
@@ -175,7 +176,6 @@ class OnSpark(HasMethods):
             causes = self._retracting(frames)
             sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
             planned = self._program.outputs_for(sinks, causes)
-            plan = self._program.plan_for(causes)
             bound = self._bind_inputs(frames, order or {}, divert)
             ours = self._describe(frames, order or {}, planned, causes, shards, limit)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned)
@@ -183,7 +183,7 @@ class OnSpark(HasMethods):
             lease = Lease.take(folder, self._flow.name)
             point = ResumePoint.find(folder, ours, shards, version, spark_checkpoint)
             name, count, own = self._flow.name, point.shards, ours["id"]
-            batches = SparkMicroBatches(self._spark, plan, planned, folder, count, own, retention, name)
+            batches = SparkMicroBatches(self._spark, self._plan, planned, folder, count, own, retention, name)
             batches.now = self._now
             batches.memory = limit and limit // tasks_at_once(self._spark)
             rows = batches.add_inputs(bound, divert)
@@ -211,7 +211,7 @@ class OnSpark(HasMethods):
                 "keep": keep,
             }
             settings |= {"changed": changed, "refill": refill, "retry": f"{retry:g} s", "memory": memory}
-            watched = Watched.of(self._flow, self._blocks(plan, count), list(frames), batches, sinks, settings)
+            watched = Watched.of(self._flow, self._blocks(count), list(frames), batches, sinks, settings)
             watch = QueryWatch(watched, batches)
             watch.fill = evolution.figures if evolution is not None else None
             if ui is not None:
@@ -237,9 +237,12 @@ class OnSpark(HasMethods):
                 watch.close()
             if lease is not None:
                 lease.release()
-            if isinstance(error, FloError):
-                raise error.located(here) from error.__cause__
-            raise
+            raised = python_error(error) if isinstance(error, Exception) else error
+            if isinstance(raised, FloError):
+                raised.located(here)
+            elif raised is error:
+                raise
+            raise raised from raised.__cause__
 
     def _describe(
         self,
@@ -273,15 +276,13 @@ class OnSpark(HasMethods):
         Returns a DataFrame for each output, or plain Python if it has no columns. With `on_error="divert"`
         the rows that the input `orders` diverts are the output `orders diverted`.
         """
-        folder = tempfile.mkdtemp(prefix="flo-")
-        try:
+        with SparkErrors(), tempfile.TemporaryDirectory(prefix="flo-", ignore_cleanup_errors=True) as folder:
             frames = self._check_frames(inputs)
             expect_shards(shards)
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._program.plan_outputs(kinds)
             count = shards or self._parallelism()
-            plan = self._program.plan_for(self._retracting(frames))
-            batches = SparkMicroBatches(self._spark, plan, outputs, folder, count, name=self._flow.name)
+            batches = SparkMicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
             batches.now = self._now
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
@@ -302,18 +303,15 @@ class OnSpark(HasMethods):
                 else View(folder, each.name, 0, batches).value()
                 for each in outputs
             }
-        except FloError as error:
-            raise error.at_users_line() from error.__cause__
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _frame(self, changes: OutputChanges) -> DataFrame:
         return SparkChanges.within(self._spark, changes).frame()
 
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
-        plan = self._program.plan_for(causes_of_pushes(self._inputs))  # a DataFrame of a z-set may have weights
-        text = explain_plan(self._flow.name, plan, self._blocks(plan, self._parallelism()), self._native_operators)
+        with SparkErrors():
+            blocks = self._blocks(self._parallelism())
+        text = explain_plan(self._flow.name, self._plan, blocks, self._native_operators)
         program = self._flow._scope, self._flow._outputs
         return "\n".join([text, *explain_partitions(*program, "  "), *explain_state(*program, "  ")])
 
@@ -331,10 +329,10 @@ class OnSpark(HasMethods):
         native = {id(operator) for each in self._natives for operator in each.operators}
         return native | {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
 
-    def _blocks(self, plan: Plan, shards: int) -> list[PlanSection]:
+    def _blocks(self, shards: int) -> list[PlanSection]:
         names = list(self._inputs), list(self._output_types)
         written = any(each.written for each in self._natives)
-        return plan_blocks(plan, *names, shards, self._native_operators, written)
+        return plan_blocks(self._plan, *names, shards, self._native_operators, written)
 
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)

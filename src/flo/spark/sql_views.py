@@ -20,6 +20,7 @@ from flo.columns.row_types import _type_of_spark, row_type_of
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
+from flo.spark.driver.python_errors import SparkErrors
 from flo.spark.driver.query import Query
 from flo.spark.driver.session_checks import connect_error, is_connect
 from flo.spark.driver.source_scans import describe_shared
@@ -48,7 +49,8 @@ def views(
     column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
     those with the same key.
     """
-    return call_located(Views, spark, queries, inputs)
+    with SparkErrors():
+        return call_located(Views, spark, queries, inputs)
 
 
 class Views:
@@ -160,7 +162,9 @@ class Views:
         first, *lines = self._on_spark.explain().splitlines()
         width = max(map(len, self._native), default=0)
         inputs = [f"    {name.ljust(width)}   native: {steps}" for name, steps in self._native.items()]
-        inputs += [f"    read once for {names}" for names in describe_shared(self._on_spark._scans(self._frames))]
+        with SparkErrors():
+            shared = describe_shared(self._on_spark._scans(self._frames))
+        inputs += [f"    read once for {names}" for names in shared]
         return "\n".join([first, "  at the inputs", *inputs, *lines])
 
 

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from flo.api.running import SHOWN
 from flo.core.errors import FloError, TypeMismatch
 from flo.core.labels import label
+from flo.core.secrets import hide_passwords
 from flo.shards.checkpoint.change_folders import (
     ChangeLog,
     abandon_changes,
@@ -304,7 +305,10 @@ class Changes(Sink):
 
     @property
     def label(self) -> str:
-        return f'Changes("{self.path}")'
+        return f'Changes("{hide_passwords(str(self.path))}")'
+
+    def __repr__(self) -> str:
+        return self.label if self.keep is None else f"{self.label[:-1]}, keep={self.keep!r})"
 
     def held(self, checkpoint: str, output: str) -> Held | None:
         log = ChangeLog.read(self.folder)

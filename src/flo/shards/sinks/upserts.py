@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
-from flo.pictures.secrets import hide_secrets
+from flo.core.secrets import hide_secrets
 from flo.shards.sinks.databases import DuckDB, PostgreSQL, SQLite
 from flo.shards.sinks.dead_letters import DeadLetters
 from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of

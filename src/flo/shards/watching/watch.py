@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from flo.core.errors import FloError
+from flo.core.secrets import hide_secrets
 from flo.pictures.notebook import MOST_ROWS
 from flo.pictures.run_history import FillFigures, History, HistoryEntry, format_metrics
 from flo.pictures.run_page import run_page, view_data
-from flo.pictures.secrets import hide_secrets
 from flo.pictures.serving import Answer, PageServer
 from flo.pictures.svg import PageData, to_json
 from flo.shards.checkpoint.inspect import StateSizes

@@ -26,6 +26,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from flo.core.errors import CheckpointError
+from flo.core.secrets import hide_passwords
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WITHOUT_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
@@ -421,7 +422,15 @@ def folder(where: str | Path) -> Folder:
         return Local(Path(unquote(parts.path)).absolute())
     if "://" not in text:
         return Local(Path(text).absolute())
-    filesystem, path = _filesystem(parts.scheme, parts.netloc)
+    try:
+        filesystem, path = _filesystem(parts.scheme, parts.netloc)
+    except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+        address = hide_passwords(f"{parts.scheme}://{parts.netloc}")
+        reason = str(error).replace(parts.netloc, address.partition("://")[2]) if parts.netloc else str(error)
+        raise CheckpointError(
+            f"cannot open `{address}`: {reason}",
+            instead=(("a path, or file:, s3:, s3a:, gs:, abfss:, hdfs:", "the filesystems that Arrow supports"),),
+        ) from None  # Arrow's error has the password
     return Remote(filesystem, path + parts.path.rstrip("/"), text.rstrip("/"))
 
 
@@ -429,13 +438,7 @@ def folder(where: str | Path) -> Folder:
 def _filesystem(scheme: str, host: str) -> tuple[fs.FileSystem, str]:
     if scheme in ("s3", "s3a", "s3n"):
         return _s3(host), host
-    try:
-        filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{host}/")
-    except (OSError, ValueError, NotImplementedError) as error:
-        raise CheckpointError(
-            f"cannot open `{scheme}://{host}`: {error}",
-            instead=(("a path, or file:, s3:, s3a:, gs:, abfss:, hdfs:", "the filesystems that Arrow supports"),),
-        ) from error
+    filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{host}/")
     return filesystem, path.rstrip("/")
 
 
