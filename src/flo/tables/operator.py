@@ -309,9 +309,9 @@ class OnTables(Operator, Generic[Op]):
         """Whether `sum_early` may be applied to its rows before they are shuffled, in as many parts as there are."""
         return False
 
-    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
-        """These rows, or sums of them if there are `few`, and the key number of each. `few` is asked with the numbers
-        of what rows are added up by. `consume` takes sums, from all parts, as well."""
+    def sum_early(self, table: pa.Table, few: Callable[[int, int], bool]) -> tuple[pa.Table, Numbers]:
+        """These rows, or sums of them if there are `few`, and the key number of each. `few` is asked with the number of
+        rows, and about how many sums there are. `consume` takes sums, from all parts, as well."""
         raise NotImplementedError(self.name)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -84,7 +84,7 @@ class Ending(OnTables[FinalGroups]):
     def sums_early(self) -> bool:
         return True
 
-    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+    def sum_early(self, table: pa.Table, few: Callable[[int, int], bool]) -> tuple[pa.Table, Numbers]:
         return self.groups.sum_early(table, few)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -35,7 +35,8 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.group_part import AggregatePart, Delta, Keeper, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.operators.weights import sum_equal_rows
-from flo.tables.state.keys import Keys, equal_values, keys_of
+from flo.tables.state.grouping import KeyGroups, group_by_key, group_by_number, group_in_slots
+from flo.tables.state.keys import equal_values, estimate_distinct, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import (
     SummedRun,
@@ -48,7 +49,7 @@ from flo.tables.state.totals import (
     run_of_sums,
     sums_of,
 )
-from flo.tables.state.trace import group_equal_rows, sum_ranges
+from flo.tables.state.trace import EqualRows, sum_checked
 from flo.tables.translate import FORMS
 from flo.tables.values import SUMMED, WEIGHT, WEIGHT_FIELD, layout_of
 from flo.values.operators.group_by import GroupBy
@@ -148,48 +149,51 @@ class GroupByTables(OnTables[GroupBy]):
     def sums_early(self) -> bool:
         return not self.keys
 
-    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+    def sum_early(self, table: pa.Table, few: Callable[[int, int], bool]) -> tuple[pa.Table, Numbers]:
         """The weight of each group, and its sums; equal rows once, if sums are not all that it keeps. If a weight does
         not fit 64 bits, each row is a group of its own: together with the rows of other parts it may fit."""
-        keys = keys_of(self._keys(table, ()).columns)
+        columns = self._keys(table, ())
         if not self.keeps_sums:
-            return sum_equal_rows(self, table, keys, few)
-        if not few(keys.numbers):
-            return table, keys.numbers
+            return sum_equal_rows(self, table, keys_of(columns.columns), few)
+        groups = group_in_slots(columns)
+        if groups is None or not few(table.num_rows, groups.keys.rows):
+            keys = keys_of(columns.columns)
+            if not few(table.num_rows, estimate_distinct(keys.numbers)):
+                return table, keys.numbers
+            groups = group_by_number(columns, keys)
         try:
-            _, groups, sums = self.sum_rows(table, keys)
+            _, run, sums = self.sum_rows(table, groups)
         except ElementError:
-            _, groups, sums = self.sum_rows(table, keys, apart=True)
-        columns = groups.table.select(list(self._group))
+            every = np.arange(table.num_rows)
+            apart = Run(groups.keys.columns, keys_of(columns.columns), columns)
+            _, run, sums = self.sum_rows(table, KeyGroups(EqualRows(every, every), apart))
         named = {SUMMED if name == WEIGHT else name: column for name, column in sums.items()}
-        return run_of_sums(columns, groups.keys, named, always=SUMMED).table, groups.keys.numbers
+        own = run.table.select(list(self._group))
+        return run_of_sums(own, run.keys, named, always=SUMMED).table, run.keys.numbers
 
     def _add_sums(self, table: pa.Table) -> SummedDelta:
         """Adds up the sums of groups that `sum_early` has made of several parts."""
         keys = self._keys(table, ())
-        delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, SUMMED))
-        order, firsts = group_equal_rows(keys, delta.numbers)
-        sums = {WEIGHT: sum_ranges(delta.weights[order], firsts)}
+        delta, (rows, groups) = Delta(table, keys, numbers_in(table, SUMMED)), group_by_key(keys)
+        sums = {WEIGHT: sum_checked(delta.weights, rows.add)}
         for name in table.column_names:
             if name not in (*self._group, SUMMED):  # a part without a digit has null
-                sums[name] = sum_ranges(np.asarray(pc.fill_null(one_chunk(table[name]), 0))[order], firsts)
-        return SummedDelta(delta, delta.take_groups(order[firsts]), normalize(sums))
+                sums[name] = sum_checked(np.asarray(pc.fill_null(one_chunk(table[name]), 0)), rows.add)
+        return SummedDelta(delta, groups, normalize(sums))
 
-    def sum_rows(self, table: pa.Table, numbers: Keys | None = None, *, apart: bool = False) -> SummedDelta:
-        """Groups the rows of a delta, and adds up the summands of each group. `apart` makes a group of each row."""
+    def sum_rows(self, table: pa.Table, by_key: KeyGroups | None = None) -> SummedDelta:
+        """Groups the rows of a delta, unless they are grouped `by_key` already, and adds up the summands of each
+        group."""
         table = table.combine_chunks()
         if table.schema.get_field_index(SUMMED) >= 0:
             return self._add_sums(table)
         keys = self._keys(table, self.keys)
-        delta = Delta(table, keys, numbers or keys_of(keys.columns), numbers_in(table, WEIGHT))
-        every = np.arange(table.num_rows)
-        order, firsts = (every, every) if apart else group_equal_rows(keys, delta.numbers)
+        delta, (rows, groups) = Delta(table, keys, numbers_in(table, WEIGHT)), by_key or group_by_key(keys)
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
-        sums = sums_of(delta.weights, summed, order, firsts)
-        groups = delta.take_groups(order[firsts])
+        sums = sums_of(delta.weights, summed, rows)
         if self._keepers:
-            delta = replace(delta, groups=groups, owners=_find_owners(order, firsts))
+            delta = replace(delta, groups=groups, owners=rows.numbers())
         return SummedDelta(delta, groups, sums)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -284,13 +288,6 @@ class GroupByTables(OnTables[GroupBy]):
         """A group in an error message, given the index of a result."""
         row = groups.table.select(self._group).slice(place % groups.rows, 1).to_pylist()[0] if self._group else {}
         return brief(tuple(row.values())) if row else "all rows"
-
-
-def _find_owners(order: Indices, firsts: Indices) -> Indices:
-    """Returns for each row the index of its group. `order` has the rows by group, `firsts` where each group begins."""
-    owners = np.empty(len(order), np.int64)
-    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    return owners
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
