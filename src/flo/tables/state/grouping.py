@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, increases, stable_order, take_rows
+from flo.columns.indices import Indices, increases, sort_numbers, take_rows
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.packing import pack_columns
 from flo.tables.state.run import Run
@@ -85,7 +85,9 @@ def group_by_key(keys: pa.Table) -> KeyGroups:
 def group_by_number(keys: pa.Table, numbers: Keys) -> KeyGroups:
     """Group rows by their keys, given their key numbers."""
     equal = group_equal_rows(keys, numbers)
-    return KeyGroups(equal, _take(keys, numbers, equal.order[equal.firsts]))
+    at = equal.order[equal.firsts]
+    run = Run(tuple(keys.column_names), Keys(numbers.at(at), numbers.exact), take_rows(keys, at))
+    return KeyGroups(equal, run)
 
 
 def group_in_slots(keys: pa.Table) -> KeyGroups | None:
@@ -100,13 +102,8 @@ def group_in_slots(keys: pa.Table) -> KeyGroups | None:
         return None
     distinct = take_rows(keys, row_of[used])
     numbers = keys_of(distinct.columns)
-    order = stable_order(numbers.numbers)
-    run = _take(distinct, numbers, order)
-    if not run.keys.exact and not increases(run.keys.numbers):  # two keys share a number
+    order, ordered = sort_numbers(numbers.numbers)
+    if not numbers.exact and not increases(ordered):  # two keys share a number
         return None
+    run = Run(tuple(keys.column_names), Keys(ordered, numbers.exact), take_rows(distinct, order))
     return KeyGroups(SlottedRows(slots, used[order], len(row_of)), run)
-
-
-def _take(keys: pa.Table, numbers: Keys, rows: Indices) -> Run:
-    """Return the keys of these rows, which are in the order of their key numbers."""
-    return Run(tuple(keys.column_names), Keys(numbers.at(rows), numbers.exact), take_rows(keys, rows))

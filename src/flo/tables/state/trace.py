@@ -36,8 +36,8 @@ from flo.columns.indices import (
     has_any,
     largest,
     one_chunk,
+    sort_numbers,
     sort_with_indices,
-    stable_order,
     take_rows,
     to_arrow,
 )
@@ -280,9 +280,8 @@ def _maybe_equal(table: pa.Table) -> Indices | None:
         return np.zeros(0, np.int64)
     if len(columns) in (0, len(every)):
         return None
-    numbers = keys_of(columns).numbers
-    order = stable_order(numbers)
-    again = numbers[order[1:]] == numbers[order[:-1]]
+    order, numbers = sort_numbers(keys_of(columns).numbers)
+    again = numbers[1:] == numbers[:-1]
     if 4 * np.count_nonzero(again) > len(order):
         return None
     alike = np.zeros(len(order), bool)
@@ -400,8 +399,7 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
     if len(numbers) < 2:
         return EqualRows(order, order)
     if has_any(numbers[1:] < numbers[:-1]):
-        order = stable_order(numbers)
-        numbers = numbers[order]
+        order, numbers = sort_numbers(numbers)
     new = np.ones(len(numbers), bool)
     np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
     doubtful = order[:0] if keys.exact else (~new).nonzero()[0]
