@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, fields
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from flo.core.errors import NameTakenError, UnknownNameError
@@ -104,7 +104,7 @@ class Lowering:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
-        self._name_of: dict[int, str] = {}
+        self._name_of: dict[object, str] = {}
 
     def __call__(self, item: Any) -> Term:
         kind = type(item)
@@ -127,11 +127,13 @@ class Lowering:
         return tuple(map(self, items))
 
     def supplied(self, item: object) -> Name:
-        """Return a name for an object of the program; the same object always gets the same name."""
-        name = self._name_of.get(id(item))
+        """Return a name for an object of the program; the same object always gets the same name. So do equal types:
+        each `tuple[int, str]` is an object of its own."""
+        same = item if isinstance(item, GenericAlias) else id(item)
+        name = self._name_of.get(same)
         if name is None:
             name = self._fresh(item)
-            self._name_of[id(item)] = name
+            self._name_of[same] = name
             self.names[name] = item
         return Name(name)
 
