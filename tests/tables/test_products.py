@@ -16,6 +16,7 @@ import pytest
 from flo.tables.state import limbs, products
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.products import Addends, ColumnProduct, sum_numbers
+from flo.tables.state.trace import EqualRows
 from flo.values.exact import root_of, to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]
@@ -62,7 +63,8 @@ def test_sums_of_products_are_exact(one: str, other: str, heaviest: int) -> None
     for offset in (0, 7):  # columns that begin within their buffers
         rest = order[order < count - offset]
         x, y = (Addends(array.slice(offset).take(pa.array(rest))) for array in (left, right))
-        found = sum_numbers(ColumnProduct(x, x if left is right else y), np.array(weights[offset:])[rest], firsts)
+        equal = EqualRows(np.arange(len(rest)), firsts)
+        found = sum_numbers(ColumnProduct(x, x if left is right else y), np.array(weights[offset:])[rest], equal)
         sums = found.fractions()
         for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(rest)])):
             rows = [offset + int(at) for at in rest[start:end]]
@@ -75,7 +77,7 @@ def test_sums_are_exact(kind: str, heaviest: int) -> None:
     rng, firsts = random.Random(kind), np.array([0, 60, 61])
     array, values = column(kind, rng, 200)
     weights = [rng.choice([1, -1, 2, heaviest]) for _ in values]
-    sums = sum_numbers(Addends(array), np.array(weights), firsts).fractions()
+    sums = sum_numbers(Addends(array), np.array(weights), EqualRows(np.arange(200), firsts)).fractions()
     for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(values)])):
         assert sums[place] == sum(exact(values[at]) * weights[at] for at in range(start, end))
 
@@ -88,12 +90,13 @@ def test_a_few_sums_are_those_of_many(kind: str, monkeypatch: pytest.MonkeyPatch
         weights = np.array([rng.choice([1, -1, 3, 2**40]) for _ in values])
         firsts = np.array([0, *([count // 2] if count > 1 else [])])
         divisors = np.array([rng.choice([1, -1, 3, 2**40]) for _ in firsts])
-        few = sum_numbers(Addends(array), weights, firsts)
+        equal = EqualRows(np.arange(count), firsts)
+        few = sum_numbers(Addends(array), weights, equal)
         floats = few.to_floats(), few.carry().to_floats(divisors)
         with monkeypatch.context() as patch:
             for module in (limbs, products):
                 patch.setattr(module, "FEW", -1)
-            many = sum_numbers(Addends(array), weights, firsts)
+            many = sum_numbers(Addends(array), weights, equal)
             assert few.fractions() == many.fractions()
             assert [each.tolist() for each in floats] == [many.to_floats().tolist(), many.to_floats(divisors).tolist()]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Numbers = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
@@ -15,17 +16,21 @@ Mask = npt.NDArray[np.bool_]
 INT64, FLOAT64 = pa.int64(), pa.float64()
 
 
-def stable_order(numbers: Numbers) -> Indices:
-    """Return the indices that sort the numbers, stably.
+def sort_numbers(numbers: Numbers) -> tuple[Indices, Numbers]:
+    """Return the indices that sort the numbers, stably, and the sorted numbers.
 
     Sorting the numbers is several times faster than sorting indices: the index is put into the lowest bits. That is
     only wrong for numbers that differ in these bits alone, which are then sorted again.
     """
     bits = np.uint64(max(1, len(numbers) - 1).bit_length())
     low = (np.uint64(1) << bits) - np.uint64(1)
-    order: Indices = (np.sort((numbers & ~low) | np.arange(len(numbers), dtype=np.uint64)) & low).astype(np.int64)
-    ordered = numbers[order]
-    wrong = np.flatnonzero(ordered[1:] < ordered[:-1])
+    both = numbers & ~low
+    both |= np.arange(len(numbers), dtype=np.uint64)
+    both.sort()
+    both &= low
+    order = both.view(np.int64)
+    ordered = numbers.take(order)
+    wrong = (ordered[1:] < ordered[:-1]).nonzero()[0]
     if len(wrong):
         high = ordered & ~low
         alike = np.unique(high[wrong])
@@ -33,7 +38,8 @@ def stable_order(numbers: Numbers) -> Indices:
         rows = expand_ranges(starts, np.searchsorted(high, alike, "right") - starts)
         some = order[rows]
         order[rows] = some[np.argsort(numbers[some], kind="stable")]
-    return order
+        ordered = numbers.take(order)
+    return order, ordered
 
 
 def has_any(mask: Mask | Indices) -> bool:
@@ -61,11 +67,11 @@ def increases(numbers: Numbers | Indices) -> bool:
 
 
 def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
-    """Return these rows, in one chunk."""
+    """Return these rows, in one chunk. There must be a row with each index: Arrow does not check that."""
     if not table.num_rows:
         return table
     table = table.combine_chunks()
-    return table if is_every(indices, table.num_rows) else table.take(to_arrow(indices))
+    return table if is_every(indices, table.num_rows) else pc.take(table, to_arrow(indices), boundscheck=False)
 
 
 def to_arrow(numbers: Indices | npt.NDArray[np.float64]) -> pa.Array:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import expand_ranges
+from flo.columns.indices import expand_ranges, has_any
 from flo.columns.nodes import ColumnNode, ComputeNode, Data, NodeValue
 from flo.core.errors import ElementError
 from flo.values.event_time import EPOCH, MICROSECOND, span_of
@@ -47,14 +47,15 @@ class TimeNumbers(NamedTuple):
         kind = time_kind(data.type)
         if kind is None:
             raise TypeError(f"`{name}` must get integers, floats, dates or times; got {data.type}")
-        null = np.asarray(data.is_null())
+        null = np.asarray(data.is_null()) if data.null_count else np.zeros(len(data), bool)
         if kind is float:
             numbers = np.asarray(pc.fill_null(pc.cast(data, pa.float64()), 0.0))
             if not np.isfinite(numbers).all():
                 raise ElementError(f"{numbers[~np.isfinite(numbers)][0]} is not a time")
             return cls(numbers, null, pa.float64())
         if kind is int:
-            return cls(np.asarray(pc.fill_null(pc.cast(data, pa.int64()), 0)), null, pa.int64())
+            whole = pc.cast(data, pa.int64())
+            return cls(np.asarray(pc.fill_null(whole, 0) if data.null_count else whole), null, pa.int64())
         zone = data.type.tz if pa.types.is_timestamp(data.type) else None
         bound = pa.timestamp("us", None if zone is None else "UTC")
         if pa.types.is_timestamp(data.type) and data.type.unit == "ns":
@@ -69,10 +70,11 @@ class TimeNumbers(NamedTuple):
 
     def to_array(self, numbers: TimeArray, wrong: Flags) -> pa.Array:
         """The numbers as bounds of windows. Raises if one is wrong."""
-        wrong = wrong & ~self.null
-        if wrong.any():
+        if has_any(wrong) and has_any(wrong := wrong & ~self.null):
             where = pa.array(self.numbers[wrong][:1]).cast(self.bound)[0].as_py()
             raise ElementError(f"the window of {where} has a bound that its type does not have")
+        if not has_any(self.null):
+            return pa.array(numbers).cast(self.bound)
         return pa.array(np.where(self.null, 0, numbers), mask=self.null).cast(self.bound)
 
 
@@ -107,8 +109,8 @@ def _start(data: pa.Array, every: Any = None) -> pa.Array:
         return times.to_array(times.numbers, np.zeros(len(data), bool))
     if times.numbers.dtype == np.float64:
         return times.to_array(_numbered(times.numbers, float(every)) * every, np.zeros(len(data), bool))
-    past = times.numbers % every
-    return times.to_array(times.numbers - past, times.numbers < times.limits[0] + past)
+    starts = times.numbers // every * every  # several times as fast as `%`
+    return times.to_array(starts, (starts > times.numbers) | (starts < times.limits[0]))
 
 
 def _starts(data: pa.Array, size: object, every: Any) -> pa.Array:

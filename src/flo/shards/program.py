@@ -88,8 +88,8 @@ def checkpoint_folder(checkpoint: str | Path) -> str:
 
 
 def plan_flow(flow: Flow, dag: Dag) -> Plan:
-    """A flow in stages; `dag` is its form on tables. Which rows are never retracted follows from types: a z-set that only
-    grew up to now, because its source has no weights, may shrink when another engine continues."""
+    """A flow in stages; `dag` is its form on tables. That rows are never retracted follows from types: a z-set that has
+    only grown, because its source has no weights, may shrink when another engine continues."""
     causes = causes_of_pushes({stream.name: stream for stream in flow._scope.inputs})
     return plan_stages(dag).with_append_only(find_append_only(flow._identified(), causes))
 

@@ -315,11 +315,11 @@ class OnTables(Operator, Generic[Op]):
         return False
 
     def sum_early(
-        self, table: pa.Table, few: Callable[[Numbers], bool], *, reduce: bool = False
+        self, table: pa.Table, few: Callable[[int, int], bool], *, reduce: bool = False
     ) -> tuple[pa.Table, Numbers]:
-        """These rows, or sums of them if there are `few`, and the key number of each. `few` is asked with the numbers
-        of what rows are added up by. `consume` takes sums, from all parts, as well. `reduce` says that no row is ever
-        retracted, and asks to leave out those that the results do not depend on."""
+        """These rows, or sums of them if there are `few`, and the key number of each. `few` is asked with the number of
+        rows, and about how many sums there are. `consume` takes sums, from all parts, as well. `reduce` says that no
+        row is ever retracted, and asks to leave out those that the results do not depend on."""
         raise NotImplementedError(self.name)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -95,7 +95,8 @@ class Rows(TableValue):
         table = self.table
         if not table.num_rows:
             return self
-        others = any(table.schema.get_field_index(name) >= 0 for name in (SUMMED, COPY))  # columns that rows have not
+        place_of = table.schema.get_field_index
+        others = place_of(SUMMED) >= 0 or place_of(COPY) >= 0  # columns that rows have not
         return Rows(self.of, schema_of(self.of).empty_table() if others else table.slice(0, 0), self.end)
 
     def has_content(self) -> bool:

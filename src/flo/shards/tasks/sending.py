@@ -39,9 +39,8 @@ from flo.tables.values import COPY, SUMMED, Columns, Rows, of_elements
 from flo.values.keyed import Keyed
 
 T = TypeVar("T")
-FEWEST_ROWS, SAMPLE, ROWS_PER_KEY = 1 << 10, 64, 3
-"""Rows are added up by key before they are sent if there are so many, and so many for each key; the number of keys is
-estimated from one in so many."""
+FEWEST_ROWS, ROWS_PER_KEY = 1 << 10, 3
+"""Rows are added up by key before they are sent if there are so many, and so many for each key."""
 FEW = 8
 """With at most this many shards, searching for the rows of each is faster than sorting."""
 
@@ -188,16 +187,9 @@ def _ask_operator(delivery: Delivery, table: pa.Table, question: Callable[[Deliv
         raise fault from fault.__cause__
 
 
-def has_few_keys(numbers: Numbers) -> bool:
-    """Whether rows have few distinct keys, given their key numbers, so that sums by key are far fewer than the rows.
-
-    The keys with one of `SAMPLE` remainders are counted. All rows of a key are in the sample or none, so it does not
-    matter how unequally rows are spread over keys.
-    """
-    if len(numbers) < FEWEST_ROWS:
-        return False
-    some = numbers[numbers & np.uint64(SAMPLE - 1) == 0]  # a power of two: `%` takes ten times as long
-    return bool(len(np.unique(some)) * SAMPLE * ROWS_PER_KEY <= len(numbers))
+def has_few_keys(rows: int, keys: int) -> bool:
+    """Whether sums by key are far fewer than the rows."""
+    return rows >= FEWEST_ROWS and keys * ROWS_PER_KEY <= rows
 
 
 def _split_rows(table: pa.Table, shards: Indices, count: int) -> Iterator[tuple[int, pa.Table]]:

@@ -461,7 +461,7 @@ def _concat_rows(delivery: Delivery, tables: list[pa.Table]) -> pa.Table:
     by = delivery.by
     assert by is not None
     sums = [
-        each if SUMMED in each.column_names else by.sum_early(each, lambda _: True, reduce=delivery.reduces)[0]
+        each if SUMMED in each.column_names else by.sum_early(each, lambda *_: True, reduce=delivery.reduces)[0]
         for each in tables
     ]
     return pa.concat_tables(sums, promote_options="default")

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, stable_order, take_rows
+from flo.columns.indices import Indices, sort_numbers, take_rows
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
@@ -101,12 +101,11 @@ class ClockedWindows(EmitsWindows):
         self.expect_bounds(times, zoned=zoned)
         if (exact := axis.exact(times)).dtype == object:
             self.grid.last(exact)  # refuses a time that is too large for its window
-        numbers = in_order(times)
-        order = stable_order(numbers)
+        order, numbers = sort_numbers(in_order(times))
         rows = take_rows(table.select([*self.keys, *self._names]), order)
         rows = rows.append_column(pa.field(ARRIVAL, pa.int64(), nullable=False), pa.array(self.count + order))
         rows = rows.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
-        waiting = self.held.extend(Run((TIME,), Keys(numbers[order], exact=False), rows))
+        waiting = self.held.extend(Run((TIME,), Keys(numbers, exact=False), rows))
         return replace(self, waiting=waiting, count=self.count + table.num_rows), (None, None)
 
     def at(self, moment: TimeValue) -> tuple[Self, Deltas]:

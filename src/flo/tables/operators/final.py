@@ -86,7 +86,7 @@ class Ending(OnTables[FinalGroups]):
         return True
 
     def sum_early(
-        self, table: pa.Table, few: Callable[[Numbers], bool], *, reduce: bool = False
+        self, table: pa.Table, few: Callable[[int, int], bool], *, reduce: bool = False
     ) -> tuple[pa.Table, Numbers]:
         return self.groups.sum_early(table, few)
 

@@ -45,7 +45,8 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.group_part import AggregatePart, Delta, Keeper, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.operators.weights import sum_equal_rows
-from flo.tables.state.keys import Keys, equal_values, extend_keys, keys_of
+from flo.tables.state.grouping import KeyGroups, RowsByKey, group_by_key, group_by_number, group_in_slots
+from flo.tables.state.keys import Keys, equal_values, estimate_distinct, extend_keys, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import (
     SummedRun,
@@ -58,7 +59,7 @@ from flo.tables.state.totals import (
     run_of_sums,
     sums_of,
 )
-from flo.tables.state.trace import group_equal_rows, sum_ranges
+from flo.tables.state.trace import EqualRows, sum_checked
 from flo.tables.translate import FORMS
 from flo.tables.values import SUMMED, WEIGHT, WEIGHT_FIELD, layout_of
 from flo.values.operators.group_by import GroupBy
@@ -170,37 +171,45 @@ class GroupByTables(OnTables[GroupBy]):
         return not self.keeps_sums and all(keeper.needs is not None for keeper in self._keepers)
 
     def sum_early(
-        self, table: pa.Table, few: Callable[[Numbers], bool], *, reduce: bool = False
+        self, table: pa.Table, few: Callable[[int, int], bool], *, reduce: bool = False
     ) -> tuple[pa.Table, Numbers]:
         """The weight of each group, and its sums, if these are all that it keeps. Otherwise equal rows once; with
         `reduce`, the rows that the results depend on, with the sums of all rows of a group beside one of its rows."""
-        keys = keys_of(self._keys(table, ()).columns)
+        columns = self._keys(table, ())
         if not self.keeps_sums:
+            keys = keys_of(columns.columns)
             if reduce and self._needs_few(table, keys, few):
                 return self._reduce(table.combine_chunks(), keys)
             return sum_equal_rows(self, table, keys, few)
-        if not few(keys.numbers):
-            return table, keys.numbers
-        _, groups, sums = self._sum_part(table, keys)
-        columns = groups.table.select(list(self._group))
-        return run_of_sums(columns, groups.keys, _rename_weight(sums), always=SUMMED).table, groups.keys.numbers
+        groups = group_in_slots(columns)
+        if groups is None or not few(table.num_rows, groups.keys.rows):
+            keys = keys_of(columns.columns)
+            if not few(table.num_rows, estimate_distinct(keys.numbers)):
+                return table, keys.numbers
+            groups = group_by_number(columns, keys)
+        _, run, sums = self._sum_part(table, groups)
+        own = run.table.select(list(self._group))
+        return run_of_sums(own, run.keys, _rename_weight(sums), always=SUMMED).table, run.keys.numbers
 
-    def _sum_part(self, table: pa.Table, keys: Keys) -> SummedDelta:
+    def _sum_part(self, table: pa.Table, groups: KeyGroups) -> SummedDelta:
         """Adds up rows, which are a part of a delta. If a weight does not fit 64 bits, each row is a group of its own:
         together with the rows of other parts it may fit."""
         try:
-            return self.sum_rows(table, keys)
+            return self.sum_rows(table, groups)
         except ElementError:
-            return self.sum_rows(table, keys, apart=True)
+            every, columns = np.arange(table.num_rows), self._keys(table, ())
+            apart = Run(groups.keys.columns, keys_of(columns.columns), columns)
+            return self.sum_rows(table, KeyGroups(EqualRows(every, every), apart))
 
-    def _needs_few(self, table: pa.Table, keys: Keys, few: Callable[[Numbers], bool]) -> bool:
+    def _needs_few(self, table: pa.Table, keys: Keys, few: Callable[[int, int], bool]) -> bool:
         """Whether the results depend on few rows while no row is retracted. `keys` are those of the groups."""
         values = {keeper.needs for keeper in self._keepers if keeper.needs is not None}
-        return all(few(extend_keys(keys, [table[name] for name in names]).numbers) for names in values)
+        numbers = (extend_keys(keys, [table[name] for name in names]).numbers for names in values)
+        return all(few(table.num_rows, estimate_distinct(each)) for each in numbers)
 
     def _reduce(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Numbers]:
         """The rows that the results depend on while no row is retracted, with the sums of all."""
-        delta, groups, sums = self._sum_part(table, keys)
+        delta, groups, sums = self._sum_part(table, group_by_number(self._keys(table, ()), keys))
         assert delta.owners is not None
         rows = np.arange(table.num_rows)
         if delta.weights.min() > 0:  # otherwise `consume` rejects it
@@ -216,32 +225,30 @@ class GroupByTables(OnTables[GroupBy]):
             reduced = reduced.append_column(name, to_arrow(spread))
         return reduced, keys.at(rows)
 
-    def _add_sums(self, table: pa.Table, order: Indices, firsts: Indices) -> Sums:
+    def _add_sums(self, table: pa.Table, rows: RowsByKey) -> Sums:
         """Adds up the sums that `sum_early` has made of several parts, by group."""
-        sums = {WEIGHT: sum_ranges(numbers_in(table, SUMMED)[order], firsts)}
+        sums = {WEIGHT: sum_checked(numbers_in(table, SUMMED), rows.add)}
         for name in table.column_names:
             if name not in (*self._columns, SUMMED, WEIGHT):  # a part without a digit has null
-                sums[name] = sum_ranges(np.asarray(pc.fill_null(one_chunk(table[name]), 0))[order], firsts)
+                sums[name] = sum_checked(np.asarray(pc.fill_null(one_chunk(table[name]), 0)), rows.add)
         return normalize(sums)
 
-    def sum_rows(self, table: pa.Table, numbers: Keys | None = None, *, apart: bool = False) -> SummedDelta:
-        """Groups the rows of a delta, and adds up the summands of each group. `apart` makes a group of each row."""
+    def sum_rows(self, table: pa.Table, by_key: KeyGroups | None = None) -> SummedDelta:
+        """Groups the rows of a delta, unless they are grouped `by_key` already, and adds up the summands of each
+        group."""
         table = table.combine_chunks()
         is_summed = table.schema.get_field_index(SUMMED) >= 0
         keys = self._keys(table, self.keys)
         weights = numbers_in(table, SUMMED if is_summed and self.keeps_sums else WEIGHT)
-        delta = Delta(table, keys, numbers or keys_of(keys.columns), weights)
-        every = np.arange(table.num_rows)
-        order, firsts = (every, every) if apart else group_equal_rows(keys, delta.numbers)
+        delta, (rows, groups) = Delta(table, keys, weights), by_key or group_by_key(keys)
         if is_summed:
-            sums = self._add_sums(table, order, firsts)
+            sums = self._add_sums(table, rows)
         else:
             columns = {place: summand.column(delta) for summand, place in self._places.items()}
             summed = {place: column for place, column in columns.items() if column is not None}
-            sums = sums_of(delta.weights, summed, order, firsts)
-        groups = delta.take_groups(order[firsts])
+            sums = sums_of(delta.weights, summed, rows)
         if self._keepers:
-            delta = replace(delta, groups=groups, owners=_find_owners(order, firsts))
+            delta = replace(delta, groups=groups, owners=rows.numbers())
         return SummedDelta(delta, groups, sums)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -355,13 +362,6 @@ class GroupByTables(OnTables[GroupBy]):
 def _rename_weight(sums: Sums) -> Sums:
     """The sums as they are sent, where a column of weights may be that of rows."""
     return {SUMMED if name == WEIGHT else name: column for name, column in sums.items()}
-
-
-def _find_owners(order: Indices, firsts: Indices) -> Indices:
-    """Returns for each row the index of its group. `order` has the rows by group, `firsts` where each group begins."""
-    owners = np.empty(len(order), np.int64)
-    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    return owners
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, Mask, has_all, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, has_all, one_chunk
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.products import Addends, ColumnProduct
@@ -81,8 +81,6 @@ class Delta:
     table: pa.Table
     keys: pa.Table
     """The columns of the group of each row."""
-    numbers: Keys
-    """The key number of the group of each row."""
     weights: Indices
     groups: Run | None = None
     """Each group once; None if no aggregate needs them."""
@@ -99,10 +97,12 @@ class Delta:
         assert self.groups is not None
         return len(self.groups.starts) == self.groups.rows + 1
 
-    def take_groups(self, rows: Indices) -> Run:
-        """The groups of these rows: one row of each group, by ascending key numbers."""
-        numbers = Keys(self.numbers.at(rows), self.numbers.exact)
-        return Run(tuple(self.keys.column_names), numbers, take_rows(self.keys, rows))
+    @cached_property
+    def numbers(self) -> Keys:
+        """The key number of the group of each row."""
+        assert self.groups is not None
+        assert self.owners is not None
+        return Keys(self.groups.keys.at(self.owners), self.groups.keys.exact)
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """Computes something the first time that a part asks for it."""
@@ -132,8 +132,7 @@ class Delta:
         mask = pa.array(which)
         table, keys = self.table.select(names).filter(mask), self.keys.filter(mask)
         owners = None if self.owners is None else self.owners[which]
-        numbers = Keys(self.numbers.numbers[which], self.numbers.exact)
-        return Delta(table, keys, numbers, self.weights[which], owners=owners)
+        return Delta(table, keys, self.weights[which], self.groups, owners)
 
     def rows(self, names: tuple[str, ...]) -> pa.Table:
         """Groups, arguments and weights."""

@@ -51,7 +51,7 @@ from flo.tables.state.matching import match_keys
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.totals import Summed, Sums, numbers_in, sums_of
-from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
+from flo.tables.state.trace import EqualRows, group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators import moments
@@ -77,7 +77,8 @@ class DistinctValues(ValuesKeeper):
             return (trace,), {}
         order, groups, counts = group_indices(owners[come])
         present = places[Own(self, PRESENT)]
-        flips = Delta(values.table, values.table, values.keys, moved)
+        some = take_rows(values.table, come)
+        flips = Delta(some, some, moved[come])
         columns: dict[int, Summed] = {}
         for each, place in places.items():
             if isinstance(each, Own) and each.keeper == self and isinstance(each.sum, Summand):
@@ -86,7 +87,7 @@ class DistinctValues(ValuesKeeper):
                 columns[place] = summed
         assert delta.groups is not None
         sums: Sums = {}
-        for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():
+        for name, column in sums_of(flips.weights, columns, EqualRows(order, np.cumsum(counts) - counts)).items():
             wide = np.zeros(delta.groups.rows, np.int64)
             wide[groups] = column
             sums[f"{present}:0" if name == WEIGHT else name] = wide

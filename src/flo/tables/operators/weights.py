@@ -27,7 +27,7 @@ from flo.columns.indices import Indices, Numbers, largest, take_rows
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.operator import OnTables
-from flo.tables.state.keys import Keys, extend_keys, keys_of
+from flo.tables.state.keys import Keys, estimate_distinct, extend_keys, keys_of
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, weight_overflow, with_weights
@@ -52,7 +52,7 @@ def totals(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) 
 
 
 def sum_equal_rows(
-    by: OnTables[Any], table: pa.Table, keys: Keys, few: Callable[[Numbers], bool]
+    by: OnTables[Any], table: pa.Table, keys: Keys, few: Callable[[int, int], bool]
 ) -> tuple[pa.Table, Numbers]:
     """Equal rows once, with the sums of their weights, if there are `few` of these; and the key number of each row.
     `keys` are those of the operator that reads them."""
@@ -60,7 +60,7 @@ def sum_equal_rows(
     rest = [table[name] for name in columns if name not in key]
     for column in (None, *sorted(rest, key=lambda each: pa.types.is_boolean(each.type))):
         every = every if column is None else extend_keys(every, [column])
-        if not few(every.numbers):  # rows differ, whatever the columns behind have
+        if not few(table.num_rows, estimate_distinct(every.numbers)):  # rows differ, whatever the columns behind have
             return table, keys.numbers
     try:
         rows = totals(table, columns, every).table

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Numbers, stable_order, take_rows
+from flo.columns.indices import Numbers, sort_numbers, take_rows
 from flo.core.untyped import TimeValue
 from flo.tables.state.keys import Keys
 from flo.tables.state.run import Run
@@ -76,11 +76,10 @@ class Expiring(Trace):
 
     def add(self, rows: pa.Table, times: Times) -> Self:
         """Return the trace with more rows, given their times."""
-        numbers = in_order(times)
-        order = stable_order(numbers)
+        order, numbers = sort_numbers(in_order(times))
         table = take_rows(rows, order).append_column(pa.field(TIME, pa.array(times[:0]).type), pa.array(times[order]))
         columns = (TIME, *(name for name in rows.column_names if name != WEIGHT))
-        return replace(self, columns=columns).extend(Run(columns, Keys(numbers[order], exact=False), table))
+        return replace(self, columns=columns).extend(Run(columns, Keys(numbers, exact=False), table))
 
     def take(self, times: Interval) -> tuple[pa.Table | None, Self]:
         """Return the rows with times in an interval, or None, and the trace without them. Earlier rows must have been

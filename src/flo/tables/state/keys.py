@@ -40,6 +40,8 @@ _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 _INT64 = pa.int64().id
 LONG = 512
 """A text of more bytes is hashed by itself."""
+SAMPLE = 64
+"""One of so many keys is counted, to estimate how many there are."""
 BLOCK = 1 << 14
 """How many numbers are mixed at a time."""
 
@@ -82,6 +84,16 @@ def extend_keys(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
 def has_fixed_width(kind: pa.DataType) -> bool:
     """Return whether values of this type are quickly turned into numbers."""
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+
+
+def estimate_distinct(numbers: Numbers) -> int:
+    """Return about how many distinct keys there are, given key numbers.
+
+    The keys with one of `SAMPLE` remainders are counted. All rows of a key are in the sample or none, so it does not
+    matter how unequally rows are spread over keys.
+    """
+    some = numbers[numbers & np.uint64(SAMPLE - 1) == 0]  # a power of two: `%` takes ten times as long
+    return len(np.unique(some)) * SAMPLE
 
 
 def mix_numbers(numbers: Numbers) -> Numbers:

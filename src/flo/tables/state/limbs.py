@@ -27,6 +27,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, Numbers, largest
+from flo.tables.state.grouping import RowsByKey
 from flo.values.exact import divided_float, root_of
 
 BITS = 32
@@ -339,15 +340,15 @@ def _distinct(numbers: Indices | int) -> list[int]:
     return [low] if low == high else (low + np.flatnonzero(np.bincount(numbers - low))).tolist()
 
 
-def sum_digits(digits: DigitsByIndex, weights: Indices, firsts: Indices) -> Limbs:
-    """Return Σ number · weight over the rows from each index in `firsts` to the next, of numbers given as digits."""
+def sum_digits(digits: DigitsByIndex, weights: Indices, rows: RowsByKey) -> Limbs:
+    """Return Σ number · weight over the rows of each key, of numbers given as digits."""
     heaviest = largest(weights)
     terms = (
-        (index + more, np.add.reduceat(term, firsts))
+        (index + more, rows.add(term))
         for index, digit in digits
         for more, term in enumerate(_weighted(digit, weights, heaviest))
     )
-    return limbs_of(add_digits(terms), len(firsts)).carry()
+    return limbs_of(add_digits(terms), rows.size).carry()
 
 
 def add_digits(digits: DigitsByIndex) -> dict[int, Indices]:
@@ -379,7 +380,7 @@ def has_digits(kind: pa.DataType) -> bool:
 
 def limbs_in(array: pa.Array) -> Limbs:
     """Return the numbers of a column."""
-    return sum_digits(split_digits(array), np.ones(len(array), np.int64), np.arange(len(array)))
+    return limbs_of(add_digits(split_digits(array)), len(array)).carry()
 
 
 def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:

@@ -19,7 +19,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers, largest
+from flo.tables.state.grouping import RowsByKey
 from flo.tables.state.limbs import (
     BITS,
     FEW,
@@ -148,7 +148,7 @@ def _low(word: Numbers, shift: int) -> Indices:
     return (word >> np.uint64(shift)).astype(np.int64) & _PART_MASK
 
 
-def _sum_few_floats(values: list[float], weights: list[int], firsts: list[int]) -> Limbs:
+def _sum_few_floats(values: list[float], weights: list[int], rows: RowsByKey) -> Limbs:
     """Do what `sum_numbers` does with Python's integers, which is faster for a few numbers."""
     parts = [math.frexp(value) if math.isfinite(value) else (0.0, 0) for value in values]
     low = (min(parts, key=itemgetter(1))[1] - 53) // BITS
@@ -156,11 +156,11 @@ def _sum_few_floats(values: list[float], weights: list[int], firsts: list[int]) 
         int(fraction * 2.0**53) * weight << exponent - 53 - BITS * low
         for (fraction, exponent), weight in zip(parts, weights, strict=True)
     ]
-    return Limbs.of_integers(low, [sum(terms[start:end]) for start, end in pairwise([*firsts, len(terms)])])
+    return Limbs.of_integers(low, rows.add(np.array(terms, object)).tolist())
 
 
-def sum_numbers(column: Addends | ColumnProduct, weights: Indices, firsts: Indices) -> Limbs:
-    """Return Σ number · weight over the rows from each index in `firsts` to the next.
+def sum_numbers(column: Addends | ColumnProduct, weights: Indices, rows: RowsByKey) -> Limbs:
+    """Return Σ number · weight over the rows of each key.
 
     1. Integers whose sums cannot overflow are added as they are.
     2. Many numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
@@ -169,15 +169,14 @@ def sum_numbers(column: Addends | ColumnProduct, weights: Indices, firsts: Indic
     if isinstance(column, Addends) and column.is_signed_integer:
         values = np.asarray(column.array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
-            whole = np.add.reduceat(values * weights, firsts)
-            return Limbs(0, whole[np.newaxis]).carry()
+            return Limbs(0, rows.add(values * weights)[np.newaxis]).carry()
     if len(weights) <= FEW:
         if isinstance(column, Addends) and pa.types.is_floating(column.array.type):
-            return _sum_few_floats(column.array.to_pylist(), weights.tolist(), firsts.tolist())
-        return sum_digits(column.split_digits(), weights, firsts).trim()
+            return _sum_few_floats(column.array.to_pylist(), weights.tolist(), rows)
+        return sum_digits(column.split_digits(), weights, rows).trim()
     parts, unit = column.parts
     if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
-        sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸
+        sums = [rows.add(part * weights) for part in parts]  # below 2⁵⁸
         digits = (piece for place, part in enumerate(sums) for piece in place_digits(part, unit + PART * place))
-        return limbs_of(add_digits(digits), len(firsts)).carry().trim()
-    return sum_digits(column.split_digits(), weights, firsts)
+        return limbs_of(add_digits(digits), rows.size).carry().trim()
+    return sum_digits(column.split_digits(), weights, rows)

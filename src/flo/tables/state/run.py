@@ -38,7 +38,7 @@ from flo.columns.indices import (
     is_sorted,
     one_chunk,
     ranges,
-    stable_order,
+    sort_numbers,
     take_rows,
 )
 from flo.core.term import Call, Lowerable, Lowering, Term, register
@@ -404,8 +404,8 @@ def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) 
     keys = keys_of([table[name] for name in columns]) if keys is None else keys
     if is_sorted(keys.numbers):
         return Run(columns, keys, table)
-    order = stable_order(keys.numbers)
-    return Run(columns, Keys(keys.numbers[order], keys.exact), take_rows(table, order))
+    order, numbers = sort_numbers(keys.numbers)
+    return Run(columns, Keys(numbers, keys.exact), take_rows(table, order))
 
 
 def starts_of(numbers: Numbers) -> Indices:

@@ -24,13 +24,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, has_all, has_any, is_every, one_chunk, take_rows, to_arrow
+from flo.columns.indices import Indices, expand_ranges, has_all, has_any, one_chunk, take_rows, to_arrow
+from flo.tables.state.grouping import RowsByKey
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
 from flo.tables.state.matching import have_same_keys, match_keys
 from flo.tables.state.products import Addends, ColumnProduct, sum_numbers
 from flo.tables.state.run import FACTS, INDEX, Run, interleave
-from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
+from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_checked, sum_ranges, text_of
 from flo.tables.values import WEIGHT
 from flo.values.exact import too_large
 
@@ -162,26 +163,14 @@ Summed: TypeAlias = Addends | ColumnProduct
 """A column of numbers that are added up."""
 
 
-def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, firsts: Indices) -> Sums:
-    """Return the sums over the rows from each index in `firsts` to the next, in this order, times their weights."""
-    weights, indices = weights[order], None if is_every(order, len(weights)) else pa.array(order)
-    sums: Sums = {WEIGHT: sum_ranges(weights, firsts)}
-    taken: dict[Addends, Addends] = {}
-
-    def take(column: Addends) -> Addends:
-        if indices is None:
-            return column
-        return taken.get(column) or taken.setdefault(column, Addends(column.array.take(indices)))
-
+def sums_of(weights: Indices, columns: Mapping[int, Summed], rows: RowsByKey) -> Sums:
+    """Return the sums over the rows of each key, times their weights."""
+    sums: Sums = {WEIGHT: sum_checked(weights, rows.add)}
     for place, column in columns.items():
-        if isinstance(column, ColumnProduct):
-            sums.update(
-                _named(place, sum_numbers(ColumnProduct(take(column.one), take(column.other)), weights, firsts))
-            )
-        else:
-            sums.update(_named(place, sum_numbers(take(column), weights, firsts)))
-            for name, there in find_specials(take(column).array):
-                sums[f"{place}:{name}"] = sum_ranges(np.where(there, weights, 0), firsts)
+        sums.update(_named(place, sum_numbers(column, weights, rows)))
+        if isinstance(column, Addends):
+            for name, there in find_specials(column.array):
+                sums[f"{place}:{name}"] = sum_checked(np.where(there, weights, 0), rows.add)
     return sums
 
 

@@ -21,7 +21,7 @@ columns, `Ranked` sorts by an order too. The functions below consolidate equal r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -36,8 +36,8 @@ from flo.columns.indices import (
     has_any,
     largest,
     one_chunk,
+    sort_numbers,
     sort_with_indices,
-    stable_order,
     take_rows,
     to_arrow,
 )
@@ -47,6 +47,7 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
 from flo.tables.state.matching import match_keys
 from flo.tables.state.merging import Merge, advance_merges, fuel_of, group_runs, merge_small
+from flo.tables.state.packing import pack_columns
 from flo.tables.state.run import Run, interleave, merge_runs, starts_of
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
@@ -279,9 +280,8 @@ def _maybe_equal(table: pa.Table) -> Indices | None:
         return np.zeros(0, np.int64)
     if len(columns) in (0, len(every)):
         return None
-    numbers = keys_of(columns).numbers
-    order = stable_order(numbers)
-    again = numbers[order[1:]] == numbers[order[:-1]]
+    order, numbers = sort_numbers(keys_of(columns).numbers)
+    again = numbers[1:] == numbers[:-1]
     if 4 * np.count_nonzero(again) > len(order):
         return None
     alike = np.zeros(len(order), bool)
@@ -316,19 +316,28 @@ def net_changes(table: pa.Table) -> pa.Table:
 
 def sum_ranges(weights: Indices, firsts: Indices) -> Indices:
     """Return the sums of weights from each index in `firsts` to the next. Raise if one does not fit 64 bits."""
-    if len(firsts) == len(weights):
-        return weights[firsts]
-    if 2 * len(firsts) < len(weights):
-        sums = np.add.reduceat(weights, firsts)
-    else:  # few rows follow a first one
-        sums, behind = weights[firsts], np.ones(len(weights), bool)
-        behind[firsts] = False
-        rest = np.flatnonzero(behind)
-        np.add.at(sums, rest - np.arange(1, len(rest) + 1), weights[rest])
-    if largest(weights) * len(weights) > 2**62:  # rare; check exactly
-        exact = np.add.reduceat(weights.astype(object), firsts)
-        if (exact != sums).any():
+    return sum_checked(weights, lambda numbers: _add_ranges(numbers, firsts))
+
+
+def sum_checked(weights: Indices, add: Callable[[Indices], Indices]) -> Indices:
+    """Return the sums of weights that `add` returns. Raise if one does not fit 64 bits."""
+    sums = add(weights)
+    if len(sums) < len(weights) and largest(weights) * len(weights) > 2**62:  # rare; check exactly
+        if (add(weights.astype(object)) != sums).any():
             raise weight_overflow()
+    return sums
+
+
+def _add_ranges(numbers: Indices, firsts: Indices) -> Indices:
+    """Return the sums of numbers from each index in `firsts` to the next, modulo 2⁶⁴."""
+    if len(firsts) == len(numbers):
+        return numbers[firsts]
+    if 2 * len(firsts) < len(numbers):
+        return np.add.reduceat(numbers, firsts)
+    sums, behind = numbers[firsts], np.ones(len(numbers), bool)  # few rows follow a first one
+    behind[firsts] = False
+    rest = np.flatnonzero(behind)
+    np.add.at(sums, rest - np.arange(1, len(rest) + 1), numbers[rest])
     return sums
 
 
@@ -362,11 +371,20 @@ class EqualRows(NamedTuple):
     firsts: Indices
     """Where each distinct row begins in the order."""
 
+    @property
+    def size(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.firsts)
+
     def numbers(self) -> Indices:
         """Return for each row which of the distinct rows it is."""
         numbers = np.empty(len(self.order), np.int64)
         numbers[self.order] = np.repeat(np.arange(len(self.firsts)), np.diff(self.firsts, append=len(self.order)))
         return numbers
+
+    def add(self, numbers: Indices) -> Indices:
+        """Return the sum of the numbers of equal rows, given one for each row, modulo 2⁶⁴."""
+        return _add_ranges(numbers[self.order], self.firsts)
 
 
 def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | None = None) -> EqualRows:
@@ -381,8 +399,7 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
     if len(numbers) < 2:
         return EqualRows(order, order)
     if has_any(numbers[1:] < numbers[:-1]):
-        order = stable_order(numbers)
-        numbers = numbers[order]
+        order, numbers = sort_numbers(numbers)
     new = np.ones(len(numbers), bool)
     np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
     doubtful = order[:0] if keys.exact else (~new).nonzero()[0]
@@ -402,40 +419,12 @@ def gather_equal_rows(table: pa.Table) -> EqualRows:
     Rows of a few small integers or times are packed and sorted, without comparing columns.
     """
     bits = table.num_rows.bit_length()
-    small = _pack_columns(table, 63 - bits)
+    small = pack_columns(table, 63 - bits)
     if small is None:
         return group_equal_rows(table)
     both = sort_with_indices(small, bits)
     small = both >> bits
     return EqualRows(both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1)))
-
-
-def _pack_columns(table: pa.Table, most: int) -> Indices | None:
-    """Pack each row into a number, with the first column in the highest bits; None if that needs more than `most`."""
-    packed: Indices | None = None
-    for column in table.columns if table.num_rows else ():
-        whole = pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)
-        if not whole or pa.types.is_uint64(column.type) or column.null_count:
-            return None
-        numbers = one_chunk(column).cast(pa.int64()).to_numpy()
-        low, high = int(numbers.min()), int(numbers.max())
-        if high - low >= 2**63:
-            return None
-        numbers = numbers - low
-        step = _step(numbers) if (high - low).bit_length() > most // 2 else 1
-        bits = ((high - low) // step).bit_length()
-        most -= bits
-        if most < 0:
-            return None
-        numbers = numbers // step if step > 1 else numbers
-        packed = numbers if packed is None else packed << bits | numbers
-    return packed
-
-
-def _step(numbers: Indices) -> int:
-    """Return a number of which all these are multiples, such as the length of windows."""
-    some = int(np.gcd.reduce(numbers[:64]))
-    return some if some > 1 and not (numbers % some).any() else 1
 
 
 def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> EqualRows:
