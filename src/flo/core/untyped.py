@@ -13,6 +13,8 @@ TypeForm: TypeAlias = object
 """A Python type as an object: a class, a union, a parameterised type, or Any."""
 TimeValue: TypeAlias = Any
 """A time or a duration: a number, a date, a datetime or a timedelta."""
+AnyFunction: TypeAlias = Callable[..., Any]
+"""A function that is called with any arguments."""
 ElementFunction: TypeAlias = Callable[[Element], Any]
 """A function of the user, called with an element."""
 PairFunction: TypeAlias = Callable[[Any, Element], Any]
