@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.core.secrets import hide_secrets
 from flo.local.query import LocalQuery
 from flo.pictures.run_graph import RunGraph
-from flo.pictures.secrets import hide_secrets
 from flo.shards.watching.view_reading import FOUND_ROWS, contains, found_rows, run_sql
 from tests.pictures.live_sales import NOON, Sale, Shop, program, push, start
 
@@ -150,6 +150,10 @@ def test_errors_and_settings_are_shown_without_secrets(tmp_path: Path) -> None:
         ("{'kafka.sasl.password': 's3cret', 'topic': 'a'}", "{'kafka.sasl.password': '•••', 'topic': 'a'}"),
         ('"token": "abc"', '"token": "•••"'),
         ("fs.s3a.secret.key=abc, keep=2", "fs.s3a.secret.key=•••, keep=2"),
+        (
+            "https://acc.blob.core/x?sv=1&sig=s3cret&se=2, design=a",
+            "https://acc.blob.core/x?sv=1&sig=•••&se=2, design=a",
+        ),
         ("s3a://bucket/folder, at 12:30", "s3a://bucket/folder, at 12:30"),
     ],
 )

@@ -163,3 +163,26 @@ def test_on_every_engine(engine: Engine) -> None:
     found = engine.run(flow, {"orders": data})
     expected = {name: comparable(value) for name, value in build_everything().run(orders=data).items()}
     assert found == expected
+
+
+class Odd(NamedTuple):
+    name: str
+    count: int
+    price: Decimal
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (Odd("a", 2**63, Decimal(1)), "an integer has more than 64 bits"),
+        (Odd("\ud800", 1, Decimal(1)), "surrogates not allowed"),
+        (Odd("a", 1, Decimal("1e60")), "cannot be represented"),
+    ],
+)
+def test_a_value_that_fits_no_column_is_rejected_by_expressions_as_by_tables(row: Odd, reason: str) -> None:
+    flow = flo.Flow("odd")
+    rows = flow.input("rows", flo.ZSet[Odd])
+    flow.output("some", rows.filter((nw.col("name") > "") & (nw.col("count") > 0) & (nw.col("price") > 0)))
+    for run in (flow.run, flow.on(flo.here).run):
+        with pytest.raises(flo.ElementError, match=rf"does not fit its columns: .*{reason}(.|\n)*Odd"):
+            run(rows=[row])

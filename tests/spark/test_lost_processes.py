@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections import deque
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
+import flo
 from flo.core.errors import EngineError
 from flo.spark.driver.python_errors import SparkLost, WorkerLost, is_java_lost, python_error
 from flo.spark.driver.query import Query
+from flo.spark.driver.spark_changes import View
+from flo.spark.on_spark import OnSpark
 
 
 def call_of_java_that_has_ended() -> Exception:
@@ -50,12 +57,20 @@ def test_a_connection_that_a_sink_has_lost_is_not_java() -> None:
     assert python_error(error) is error
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "java.io.EOFException: Python worker exited unexpectedly (crashed)\n\tat a.b(C)",
+        "java.io.IOException: Stream closed\n\tat java.base/java.lang.ProcessBuilder$NullOutputStream.write(P.java:1)",
+    ],
+)
+def test_a_worker_has_died(text: str) -> None:
+    died = python_error(Py4JError(f"An error occurred\n{text}"))
+    assert isinstance(died, WorkerLost)
+    assert "a restart continues" in str(died)
+
+
 def test_an_error_of_java_has_no_stack_trace() -> None:
-    died = Py4JError(
-        "An error occurred\njava.io.EOFException: Python worker exited unexpectedly (crashed)\n\tat a.b(C)"
-    )
-    assert isinstance(python_error(died), WorkerLost)
-    assert "a restart continues" in str(python_error(died))
     other = python_error(Py4JError("An error occurred\njava.lang.IllegalStateException: no\n\tat a.b(C.scala:1)"))
     assert isinstance(other, EngineError)
     assert "IllegalStateException: no" in str(other)
@@ -86,6 +101,39 @@ def test_a_query_says_that_java_has_ended(call: Any) -> None:
     query._wait_for_end()
     with pytest.raises(SparkLost, match="continues from its checkpoint"):
         call(query)
+
+
+def sums() -> flo.Flow:
+    flow = flo.Flow("sums")
+    flow.output("sums", flow.input("numbers", flo.ZSet[int]).map(lambda x: x + 1))
+    return flow
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda spark, folder: OnSpark(sums(), spark).explain(),
+        lambda spark, folder: committed_view(folder).frame(spark),
+    ],
+)
+def test_a_call_after_java_has_ended(call: Any, tmp_path: Path) -> None:
+    with pytest.raises(SparkLost, match="continues from its checkpoint") as caught:
+        call(lost_session(), tmp_path)
+    assert caught.value.where is not None
+    assert caught.value.where.file == __file__
+
+
+def lost_session() -> Any:
+    session, context = SparkSession.__new__(SparkSession), SparkContext.__new__(SparkContext)
+    session._jsparkSession, session._sc = Gone(), context  # type: ignore[attr-defined]
+    context._jsc, context.master, context.pythonExec = Gone(), "local", sys.executable  # type: ignore[attr-defined]
+    return session
+
+
+def committed_view(folder: Path) -> View:
+    with sums().on(flo.here).start(checkpoint=folder) as query:
+        query.push(numbers=[1])
+    return View.of(str(folder), "sums")
 
 
 def test_other_methods_after_java_has_ended() -> None:

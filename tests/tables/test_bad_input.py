@@ -92,6 +92,7 @@ CASES = {
         [(None, "b.parquet")],
     ),
     "no_such_file": Case(lambda: "nowhere.csv", -1, []),
+    "address_of_a_file": Case(lambda: "s3://ann:s3cret@bucket/a.csv", -1, []),
     "file_of_an_unknown_kind": Case(lambda: file("a.xlsx", ""), -1, []),
     "empty_folder": Case(lambda: _folder(), -1, []),
     "element_that_does_not_belong": Case(lambda: [Order(1, 2), "x", Order(3, None)], 2, [(2, None)]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -325,3 +326,16 @@ def test_the_cache_is_a_folder_of_this_user(tmp_path: Path, monkeypatch: pytest.
     uid = os.getuid()
     monkeypatch.setattr("os.getuid", lambda: uid + 1)
     assert folders._private_folder(mine) != mine
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "https"])
+def test_errors_of_an_address_do_not_show_its_password(scheme: str) -> None:
+    with pytest.raises(flo.CheckpointError, match="ann:•••@bucket") as caught:
+        flo.Changes(f"{scheme}://ann:s3cret@bucket/folder")
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value)).replace("s3cret@bucket/folder", "")
+
+
+def test_an_address_is_shown_without_its_password() -> None:
+    for sink in (flo.Changes("file://ann:s3cret@host/folder"), flo.Changes("file://ann:s3cret@host/folder", keep=3)):
+        assert "s3cret" not in repr(sink)
+        assert "ann:•••@host/folder" in repr(sink)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from operator import add
 from random import Random
+from typing import NamedTuple
 
 import pytest
 
@@ -279,6 +281,41 @@ def test_an_operator_that_takes_none_of_the_guesses_says_why() -> None:
 def test_an_operator_that_is_no_dataclass_is_refused() -> None:
     with pytest.raises(flo.LawError, match="must be a dataclass"):
         flo.verify.check(Plain())
+
+
+class Reading(NamedTuple):
+    sensor: int
+    at: datetime
+
+
+@pytest.mark.parametrize("by_clock", [False, True])
+@pytest.mark.parametrize("verb", ["tumbling", "sliding", "session"])
+def test_windows_of_partitions_and_clocks_lack_no_rule(verb: str, by_clock: bool) -> None:
+    flow = flo.Flow("windows")
+    readings = flow.input("readings", flo.Partitioned[Reading], partitions=2)
+    sizes = (timedelta(hours=2),) * (2 if verb == "sliding" else 1)
+    if by_clock:
+        clock = readings.clock("at", lateness=timedelta(minutes=5))
+        windows = getattr(clock.rows, verb)(*sizes, clock=clock)
+    else:
+        windows = getattr(readings, verb)(*sizes, "at", lateness=timedelta(minutes=5))
+    flow.output("counts", windows.nest(lambda window: window.count()).flatten())
+    flow.output("late", windows.late if not by_clock else clock.late)
+    assert not [rule for rule in flo.verify.check(flow).never_fired if rule.startswith((verb, "clock"))]
+
+
+def test_durations_of_the_code_are_tried_as_distances_of_times() -> None:
+    """No drawn times are so close to each other."""
+    hour = timedelta(hours=1)
+    flow = flo.Flow("close")
+    readings = flow.input("readings", flo.Sequence[Reading])
+
+    def far(before: datetime, reading: Reading) -> datetime:
+        return reading.at if abs(reading.at - before) != hour else 1 / 0  # type: ignore[return-value]
+
+    flow.output("times", readings.scan(datetime(2024, 2, 29, 12, 30), far))
+    with pytest.raises(flo.FunctionError, match="division"):
+        flo.verify.check(flow)
 
 
 def test_rules_that_never_fire_are_reported() -> None:

@@ -36,7 +36,10 @@ CULPRITS: dict[str, Any] = {
     "datetime.utcnow": lambda x: dates.datetime.utcnow(),
     "uuid.uuid4": lambda x: str(uuid4()),
     "os.urandom": lambda x: os.urandom(x),
+    "time.strftime": lambda x: time.strftime("%Y") + str(x),
+    "time.gmtime": lambda x: time.gmtime().tm_year + x,
 }
+CLOCKS = {name for name in CULPRITS if name.startswith(("time.", "date"))}
 
 
 @pytest.mark.parametrize("name", CULPRITS)
@@ -45,6 +48,13 @@ def test_what_is_found(name: str) -> None:
         expect_deterministic(CULPRITS[name])
     with pytest.raises(LawError, match=name):
         expect_deterministic(functools.partial(CULPRITS[name], 1))
+
+
+@pytest.mark.parametrize("name", CULPRITS)
+def test_the_advice_is_for_what_is_called(name: str) -> None:
+    with pytest.raises(LawError) as caught:
+        expect_deterministic(CULPRITS[name])
+    assert caught.value.instead[0][0] == ('flow.now(because="…")' if name in CLOCKS else 'flo.hash("id")')
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from flo.columns.evaluation import (
 )
 from flo.columns.expression_text import expression_text, plain_column
 from flo.columns.indices import one_chunk
-from flo.columns.layout import VALUE, Layout
+from flo.columns.layout import MISFITS, VALUE, Layout
 from flo.columns.node_functions import broadcast
 from flo.columns.nodes import NodeValue
 from flo.columns.readable import readable
@@ -364,13 +364,16 @@ class Expression(RowFunction):
 
     def _evaluate(self, *elements: list[Element]) -> None:
         """Evaluate the expression for some rows, and keep the results."""
-        columns = {}
+        columns: dict[str, pa.Array] = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
             needed = tuple(name for name in reads if called[name] in self._needs)
-            for name, array in layout.to_arrays(some, needed).items():
-                columns[called[name]] = array
-        arrays = self._arrays(InputRows(columns, len(elements[0]), self._schema))
-        values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
+            try:
+                arrays = layout.to_arrays(some, needed)
+            except MISFITS as fault:
+                raise layout.no_fit("an element", fault) from fault
+            columns.update((called[name], array) for name, array in arrays.items())
+        computed = self._arrays(InputRows(columns, len(elements[0]), self._schema))
+        values = [cell.to_values(array) for array, cell in zip(computed, self.layout.cells, strict=True)]
         results = map(instant_element, map(self.layout.make, *values))
         for row, result in zip(zip(*elements, strict=True), results, strict=True):
             self._results[tuple(map(id, row))] = row, result

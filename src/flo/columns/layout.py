@@ -18,6 +18,8 @@ from flo.values.exact import ALL_DIGITS
 
 VALUE = "value"
 """The name of the single column of elements that are not rows."""
+MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+"""What converting elements raises if a value does not fit its column."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,16 @@ class Layout:
     def sums(self) -> frozenset[str]:
         """The columns of integer sums, which users get with 64 bits. Those of `flo.Int128` keep all digits."""
         return frozenset(name for name, cell in self._columns() if cell.wide and ALL_DIGITS not in get_args(cell.kind))
+
+    def no_fit(
+        self, what: str, fault: Exception, *facts: tuple[str, str], instead: tuple[tuple[str, str], ...] = ()
+    ) -> ElementError:
+        """Return the error for a value that does not fit its column."""
+        reason = "an integer has more than 64 bits" if isinstance(fault, OverflowError) else str(fault)
+        columns = ", ".join(f"{field.name}: {field.type}" for field in self.schema)
+        return ElementError(
+            f"{what} does not fit its columns: {reason}", facts=(*facts, ("columns", columns)), instead=instead
+        )
 
     def to_table(self, elements: list[Element]) -> pa.Table:
         """Convert elements to a table. Raises Arrow's error if an element does not fit."""

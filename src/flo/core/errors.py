@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from flo.core.display import Displayed
+from flo.core.secrets import hide_passwords
 from flo.core.tracebacks import PACKAGE, is_own, render_traceback
 
 _FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
@@ -213,7 +214,7 @@ class FloError(Displayed, Pickled, Exception):
                 label = "instead" if number == 0 else ""
                 code = code.replace("{input}", bare)
                 lines.append(f"  {label:<{width}}   {code:<{column}}   {why}".rstrip())
-        return "\n".join(lines)
+        return hide_passwords("\n".join(lines))
 
 
 class TypeMismatch(FloError):

@@ -148,6 +148,10 @@ class Operator(Named, ABC):
         """Run to the stuck state in as few steps as possible. Must agree with taking the steps of `steps`."""
         return run(self, inputs)
 
+    def rules_for(self, inputs: StreamTypes) -> frozenset[str] | None:
+        """Return the rules that it has on inputs of these types; None if they are those that its methods name."""
+        return None
+
     @property
     def called(self) -> str:
         """The operator's name in error messages."""

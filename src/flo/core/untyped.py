@@ -19,3 +19,7 @@ ElementFunction: TypeAlias = Callable[[Element], Any]
 """A function of the user, called with an element."""
 PairFunction: TypeAlias = Callable[[Any, Element], Any]
 """A function of the user, called with two elements, or with a state and an element."""
+Json: TypeAlias = Any
+"""The content of a file of JSON, or a part of it. Whoever reads it checks the fields."""
+StateTerm: TypeAlias = Any
+"""A term of a stored state: a call, a tuple or an atom, as its place in the state says."""

@@ -36,7 +36,6 @@ from flo.shards.checkpoint.tags import find_start
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.plan.explain import explain_plan as explain_stages
 from flo.shards.plan.explain import plan_blocks
-from flo.shards.plan.planning import plan_stages
 from flo.shards.program import (
     ShardedProgram,
     as_table,
@@ -45,6 +44,7 @@ from flo.shards.program import (
     expect_memory,
     expect_shards,
     finish_as_table,
+    plan_flow,
 )
 from flo.shards.sinks.giving import Giving
 from flo.shards.sinks.retrying import Retrying
@@ -86,7 +86,7 @@ class OnHere(HasMethods):
         """The program before any input: in this process, or in workers."""
         if self._workers == 1:
             return Dataflow(self._dag)
-        return WorkersLoop(self._dag, self._workers)
+        return WorkersLoop(self._dag, plan_flow(self._flow, self._dag), self._workers)
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: object) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
@@ -224,7 +224,7 @@ class OnHere(HasMethods):
         program = self._flow._scope, self._flow._outputs
         state = [*explain_partitions(*program), *explain_state(*program)]
         if self._workers > 1:
-            plan, outputs = plan_stages(self._dag), [*self._flow._outputs, *self._flow._late()]
+            plan, outputs = plan_flow(self._flow, self._dag), [*self._flow._outputs, *self._flow._late()]
             blocks = plan_blocks(plan, list(self._inputs), outputs, self._workers, set())
             text = explain_stages(self._flow.name, plan, blocks, set(), f"in {self._workers} processes")
             return "\n".join([text, *(f"  {line}" for line in state)])

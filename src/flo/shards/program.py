@@ -19,9 +19,9 @@ from flo.api.running import expect_known
 from flo.core.errors import CheckpointError, ElementError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.program.dag import Dag
-from flo.program.retractions import Cause, find_retractions
+from flo.program.retractions import Cause, causes_of_pushes, find_append_only, find_retractions
 from flo.shards.plan.planning import plan_stages
-from flo.shards.plan.stages import MOST_SHARDS
+from flo.shards.plan.stages import MOST_SHARDS, Plan
 from flo.shards.sinks.output_changes import DIVERTED
 from flo.shards.sinks.sink_choice import expect_columns, expect_weights, sink_of
 from flo.shards.sinks.sinks import Sink
@@ -87,12 +87,19 @@ def checkpoint_folder(checkpoint: str | Path) -> str:
     return where
 
 
+def plan_flow(flow: Flow, dag: Dag) -> Plan:
+    """A flow in stages; `dag` is its form on tables. Which rows are never retracted follows from types: a z-set that only
+    grew up to now, because its source has no weights, may shrink when another engine continues."""
+    causes = causes_of_pushes({stream.name: stream for stream in flow._scope.inputs})
+    return plan_stages(dag).with_append_only(find_append_only(flow._identified(), causes))
+
+
 class ShardedProgram:
     """A flow that is cut into stages."""
 
     def __init__(self, flow: Flow, dag: Dag) -> None:
         self.flow, self.dag = flow, dag
-        self.plan = plan_stages(dag)
+        self.plan = plan_flow(flow, dag)
         self.streams = flow._outputs | flow._late()
         self.output_types = dict(zip(self.streams, dag.output_types, strict=True))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -57,6 +56,7 @@ from flo.spark.driver.inputs import BoundInput, InputOrder, NativePrefix, bind_i
 from flo.spark.driver.job_names import hold_description
 from flo.spark.driver.micro_batches import SparkMicroBatches, tasks_at_once
 from flo.spark.driver.offset_logs import number_sources
+from flo.spark.driver.python_errors import SparkErrors, python_error
 from flo.spark.driver.query import Query
 from flo.spark.driver.read_again import ReadAgain
 from flo.spark.driver.resuming import ResumePoint
@@ -94,8 +94,9 @@ class OnSpark(HasMethods):
         self._described = described or {}
         self._flow = flow
         self._spark = spark
-        use_own_python(spark)
-        ship(spark)
+        with SparkErrors():
+            use_own_python(spark)
+            ship(spark)
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         self._given = [stream.name for stream in flow._scope.inputs if stream is not flow._scope.now]
         """The inputs that get DataFrames. The time of the outside world does not."""
@@ -236,9 +237,12 @@ class OnSpark(HasMethods):
                 watch.close()
             if lease is not None:
                 lease.release()
-            if isinstance(error, FloError):
-                raise error.located(here) from error.__cause__
-            raise
+            raised = python_error(error) if isinstance(error, Exception) else error
+            if isinstance(raised, FloError):
+                raised.located(here)
+            elif raised is error:
+                raise
+            raise raised from raised.__cause__
 
     def _describe(
         self,
@@ -272,8 +276,7 @@ class OnSpark(HasMethods):
         Returns a DataFrame for each output, or plain Python if it has no columns. With `on_error="divert"`
         the rows that the input `orders` diverts are the output `orders diverted`.
         """
-        folder = tempfile.mkdtemp(prefix="flo-")
-        try:
+        with SparkErrors(), tempfile.TemporaryDirectory(prefix="flo-", ignore_cleanup_errors=True) as folder:
             frames = self._check_frames(inputs)
             expect_shards(shards)
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
@@ -300,19 +303,17 @@ class OnSpark(HasMethods):
                 else View(folder, each.name, 0, batches).value()
                 for each in outputs
             }
-        except FloError as error:
-            raise error.at_users_line() from error.__cause__
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _frame(self, changes: OutputChanges) -> DataFrame:
         return SparkChanges.within(self._spark, changes).frame()
 
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
-        plan = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
+        with SparkErrors():
+            blocks = self._blocks(self._parallelism())
+        text = explain_plan(self._flow.name, self._plan, blocks, self._native_operators)
         program = self._flow._scope, self._flow._outputs
-        return "\n".join([plan, *explain_partitions(*program, "  "), *explain_state(*program, "  ")])
+        return "\n".join([text, *explain_partitions(*program, "  "), *explain_state(*program, "  ")])
 
     def _scans(self, frames: Mapping[str, DataFrame]) -> list[SourceScan]:
         """How often these DataFrames are read, if they are the inputs."""

@@ -20,6 +20,7 @@ from flo.columns.row_types import _type_of_spark, row_type_of
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.pictures.notebook import html_text
 from flo.spark.change_data import Upserts
+from flo.spark.driver.python_errors import SparkErrors
 from flo.spark.driver.query import Query
 from flo.spark.driver.session_checks import connect_error, is_connect
 from flo.spark.driver.source_scans import describe_shared
@@ -27,7 +28,7 @@ from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns, leaves_of, number_of, quoted, stand_in
 from flo.sql.compiler import Compiler
-from flo.sql.java import items_of
+from flo.sql.java import Java, items_of
 from flo.sql.mutual_recursion import Cycle, located, order_views, read_names
 from flo.sql.native import Catalyst, Chain, FilterStep, Generated, Projected, SegmentStep, describe_steps, shown_steps
 from flo.sql.nodes import column
@@ -48,7 +49,8 @@ def views(
     column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
     those with the same key.
     """
-    return call_located(Views, spark, queries, inputs)
+    with SparkErrors():
+        return call_located(Views, spark, queries, inputs)
 
 
 class Views:
@@ -160,7 +162,9 @@ class Views:
         first, *lines = self._on_spark.explain().splitlines()
         width = max(map(len, self._native), default=0)
         inputs = [f"    {name.ljust(width)}   native: {steps}" for name, steps in self._native.items()]
-        inputs += [f"    read once for {names}" for names in describe_shared(self._on_spark._scans(self._frames))]
+        with SparkErrors():
+            shared = describe_shared(self._on_spark._scans(self._frames))
+        inputs += [f"    read once for {names}" for names in shared]
         return "\n".join([first, "  at the inputs", *inputs, *lines])
 
 
@@ -274,7 +278,7 @@ def _over_stand_ins(
     frames = {name: each.frame if isinstance(each, Upserts) else each for name, each in inputs.items()}
     given = {name: each._jdf.queryExecution().analyzed() for name, each in frames.items()}
 
-    def rebuild(node: Any) -> Any:
+    def rebuild(node: Java) -> Java:
         for name, analyzed in given.items():
             if node.sameResult(analyzed):
                 (leaf,) = leaves_of(stands[name]._jdf.queryExecution().analyzed())

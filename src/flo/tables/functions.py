@@ -22,7 +22,7 @@ from flo.tables.state.comparison import code_of
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.sharing import Sharing
-from flo.tables.values import columns_text, fault_text, layout_of
+from flo.tables.values import layout_of
 from flo.values.operators.shapes import expect_declared
 
 KEY = "="
@@ -93,11 +93,8 @@ def written(results: list[Any], kind: Any) -> pa.Table:
     try:
         return layout.to_table(results)
     except (pa.ArrowException, OverflowError, ValueError) as error:
-        raise ElementError(
-            f"a result does not fit its columns: {fault_text(error)}",
-            facts=(("columns", columns_text(layout.schema)),),
-            instead=(("-> flo.Int128", "for integers of up to 38 digits"),) * isinstance(error, OverflowError),
-        ) from None
+        wider = (("-> flo.Int128", "for integers of up to 38 digits"),) * isinstance(error, OverflowError)
+        raise layout.no_fit("a result", error, instead=wider) from None
 
 
 def elements_of(collection: Collection, table: pa.Table) -> list[Any]:

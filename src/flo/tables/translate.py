@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias, TypeVar
 
-import pyarrow as pa
-
+from flo.columns.layout import MISFITS
 from flo.core.collection import Collection, FormedValue
 from flo.core.graph import Graph, Node, Parallel, Sequential, parallel
 from flo.core.nested import Nested, NestedValue
@@ -79,7 +78,7 @@ def _each_inner(value: NestedValue, turned: Callable[[Values], Values]) -> Neste
 def written_keyed(of: Keyed[Any, Any], value: KeyedValue) -> KeyedRows:
     try:
         return keyed_rows_of(of, value)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError):
+    except MISFITS:
         for inner in value.entries.to_dict().values():
             to_rows(inner_of(of), inner)  # names the element
         raise

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import one_chunk
-from flo.columns.layout import Layout
+from flo.columns.layout import MISFITS, Layout
 from flo.core.collection import Collection, End, Form, FormedValue, Value, call
-from flo.core.errors import ElementError, brief
+from flo.core.errors import brief
 from flo.core.term import Lowering, Term
 from flo.values.element_value import ElementCollection
 
@@ -189,27 +189,16 @@ def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     return Rows(collection, table.append_column(WEIGHT_FIELD, weights), value.end)
 
 
-def fault_text(fault: Exception) -> str:
-    """Why a value does not fit a column."""
-    return "an integer has more than 64 bits" if isinstance(fault, OverflowError) else str(fault)
-
-
 def to_rows(of: ElementCollection[Any], value: Any) -> Rows:
     """A Python value as a table. An error names the element that does not fit."""
     try:
         return rows_of(of, value)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
+    except MISFITS as error:
         for element in value.elements_list():
             try:
                 rows_of(of, of.value_class.of([element] if hasattr(value, "elements") else [(element, 1)]))
             except Exception as fault:
-                raise ElementError(
-                    f"an element of {{input}} does not fit its columns: {fault_text(fault)}",
-                    facts=(
-                        ("given", brief(element)),
-                        ("columns", columns_text(layout_of(of).schema)),
-                    ),
-                ) from error
+                raise layout_of(of).no_fit("an element of {input}", fault, ("given", brief(element))) from error
         raise
 
 

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from flo.api.running import SHOWN
 from flo.core.errors import FloError, TypeMismatch
 from flo.core.labels import label
+from flo.core.secrets import hide_passwords
 from flo.shards.checkpoint.change_folders import (
     ChangeLog,
     abandon_changes,
@@ -84,7 +85,7 @@ class Sink:
         return self.word if self.label == type(self).__name__ and self.word else self.label
 
     @property
-    def place(self) -> Any:
+    def place(self) -> object:
         """What two sinks must not have in common; None if several may write there."""
         return None
 
@@ -219,7 +220,7 @@ class Callback(Sink):
     """Calls f(changes, version) in the driver: at least once; exactly once if f stores the version atomically with its
     effect."""
 
-    f: Callable[[pa.Table, int], Any]
+    f: Callable[[pa.Table, int], object]
 
     about = ("lambda changes, version: …", "a function, called in the driver")
     keeps_weight = True
@@ -304,7 +305,10 @@ class Changes(Sink):
 
     @property
     def label(self) -> str:
-        return f'Changes("{self.path}")'
+        return f'Changes("{hide_passwords(str(self.path))}")'
+
+    def __repr__(self) -> str:
+        return self.label if self.keep is None else f"{self.label[:-1]}, keep={self.keep!r})"
 
     def held(self, checkpoint: str, output: str) -> Held | None:
         log = ChangeLog.read(self.folder)
@@ -313,7 +317,7 @@ class Changes(Sink):
         return Held(log.newest) if has_versions(self.folder, log) else None
 
     @property
-    def place(self) -> Any:
+    def place(self) -> object:
         return str(self.folder.path.resolve() if isinstance(self.folder, Local) else self.folder)
 
     def find_other_output(self, checkpoint: str, output: str) -> str | None:

@@ -29,6 +29,7 @@ _DIED = (
     "Python worker exited unexpectedly",
     "Python worker failed to connect back",
     "Failed to connect to Python worker",
+    "java.lang.ProcessBuilder$NullOutputStream",  # where Java writes to a process that has ended
 )
 """Words with which Spark says that a worker has died."""
 MISFIT = "a row of `{}` does not fit: {}"
@@ -70,6 +71,20 @@ def python_error(error: Exception) -> Exception:
     return error
 
 
+class SparkErrors:
+    """Raises the errors of Spark in a call of the user as what they are, with the user's line."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        translated = python_error(error) if isinstance(error, Exception) else error
+        if isinstance(translated, FloError):
+            translated.at_users_line()
+        if translated is not None and translated is not error:
+            raise translated from translated.__cause__
+
+
 def segment_error(error: Exception) -> Exception | None:
     """The error that Catalyst raised for a row of a segment, as one of the query, with Spark's as its cause. None if it
     is another error. One of Java's own has no class in PySpark."""
@@ -91,7 +106,7 @@ def is_java_lost(error: BaseException) -> bool:
 
 def _spark_lost(error: Exception) -> SparkLost:
     lost = SparkLost(
-        "the Java process of Spark has ended, and the query with it; what was committed is kept",
+        "the Java process of Spark has ended, and its queries with it; what was committed is kept",
         facts=(("likely cause", "it was killed, by a person or because memory ran out, or the session was stopped"),),
         instead=(
             ("start(…, checkpoint=…)", "in a new process or session: the query continues from its checkpoint"),

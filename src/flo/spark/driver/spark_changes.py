@@ -18,6 +18,7 @@ from flo.shards.sinks.output_changes import OutputChanges
 from flo.shards.tasks.latest_rows import CHANGE
 from flo.shards.tasks.view_parts import ViewPart, empty_rows
 from flo.spark.arrow_rows import map_rows
+from flo.spark.driver.python_errors import SparkErrors
 from flo.spark.session import hold_on_executors, read_frame
 from flo.sql.catalyst import quoted
 
@@ -85,7 +86,8 @@ class View(views.View):
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows of this version as a DataFrame, read by executors. It does not change when the query continues."""
         stored = self._stored()
-        if stored is None:
-            return spark.createDataFrame(self.arrow())
-        schema = empty_rows(stored.kind, stored.schema).schema
-        return hold_on_executors(read_frame(spark, schema, ViewPart.rows, stored.parts()))
+        with SparkErrors():
+            if stored is None:
+                return spark.createDataFrame(self.arrow())
+            schema = empty_rows(stored.kind, stored.schema).schema
+            return hold_on_executors(read_frame(spark, schema, ViewPart.rows, stored.parts()))

@@ -26,6 +26,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from flo.core.errors import CheckpointError
+from flo.core.secrets import hide_passwords
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WITHOUT_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
@@ -53,7 +54,7 @@ class Folder(ABC):
         """Writes a new file. Raises FileExistsError if it exists, even if another process has just written it."""
 
     @abstractmethod
-    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[pa.NativeFile], object]) -> int:
         """Writes a file that is named by its content. `write` is called with the sink."""
 
     @abstractmethod
@@ -174,10 +175,10 @@ class Local(Folder):
     def create(self, name: str, data: bytes) -> None:
         self._put(name, lambda sink: sink.write(data), _rename_if_free)
 
-    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[pa.NativeFile], object]) -> int:
         return self._put(name, write, os.replace)
 
-    def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[str, str], Any]) -> int:
+    def _put(self, name: str, write: Callable[[pa.NativeFile], object], rename: Callable[[str, str], object]) -> int:
         """Writes under a temporary name, flushes to the disk, and renames; the latter two later, with other writes."""
         target = f"{self.path}/{name}"
         parent, _, last = target.rpartition("/")
@@ -252,7 +253,7 @@ class Local(Folder):
         return Local(self.path, writes)
 
 
-def _open_new(path: str) -> Any:
+def _open_new(path: str) -> pa.NativeFile:
     """Creates a file to write, and its folder if that is missing."""
     try:
         return pa.OSFile(path, "wb")
@@ -326,7 +327,7 @@ class Remote(Folder):
         if self.read(name) != data:
             raise FileExistsError(name)
 
-    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[pa.NativeFile], object]) -> int:
         cached = name.rpartition("/")[2]
         _cache().write_with(cached, write)
         size = self.write(name, _cache().map_file(cached))
@@ -430,7 +431,15 @@ def folder(where: str | Path) -> Folder:
         return Local(Path(unquote(parts.path)).absolute())
     if "://" not in text:
         return Local(Path(text).absolute())
-    filesystem, path = _filesystem(parts.scheme, parts.netloc)
+    try:
+        filesystem, path = _filesystem(parts.scheme, parts.netloc)
+    except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+        address = hide_passwords(f"{parts.scheme}://{parts.netloc}")
+        reason = str(error).replace(parts.netloc, address.partition("://")[2]) if parts.netloc else str(error)
+        raise CheckpointError(
+            f"cannot open `{address}`: {reason}",
+            instead=(("a path, or file:, s3:, s3a:, gs:, abfss:, hdfs:", "the filesystems that Arrow supports"),),
+        ) from None  # Arrow's error has the password
     return Remote(filesystem, path + parts.path.rstrip("/"), text.rstrip("/"))
 
 
@@ -438,13 +447,7 @@ def folder(where: str | Path) -> Folder:
 def _filesystem(scheme: str, host: str) -> tuple[fs.FileSystem, str]:
     if scheme in ("s3", "s3a", "s3n"):
         return _s3(host), host
-    try:
-        filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{host}/")
-    except (OSError, ValueError, NotImplementedError) as error:
-        raise CheckpointError(
-            f"cannot open `{scheme}://{host}`: {error}",
-            instead=(("a path, or file:, s3:, s3a:, gs:, abfss:, hdfs:", "the filesystems that Arrow supports"),),
-        ) from error
+    filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{host}/")
     return filesystem, path.rstrip("/")
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as parquet
 
 from flo.core.elements import belongs
 from flo.core.errors import ElementError, brief
+from flo.core.secrets import hide_secrets
 from flo.core.type_names import type_name
 
 SLICE = 1 << 18
@@ -79,6 +80,11 @@ def open_data(data: Any, element: Any, opens: Callable[[Path], DataSource], work
     """The parts of tabular data; None for plain Python data. `opens` opens a file or a folder. A part of a table is
     large enough for so many workers."""
     if isinstance(data, (str, Path)):
+        if "://" in str(data):
+            raise ElementError(
+                f"{{input}} was given the address {hide_secrets(str(data))!r}, and files are read from paths",
+                instead=(("pyarrow.dataset.dataset(…).to_table()", "reads from all file systems that Arrow knows"),),
+            )
         return opens(Path(data))
     if is_table(data):
         table = as_table(data)

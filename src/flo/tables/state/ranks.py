@@ -33,7 +33,7 @@ from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, sum_ranges, weigh, weight_overflow
 from flo.tables.values import WEIGHT
 
-MOST = 1 << 12
+MOST = 1 << 9
 """How many rows of a group are read at once."""
 PIVOTS = 1 << 6
 """How many values are looked up at a time, to cut down the ranges of a group."""

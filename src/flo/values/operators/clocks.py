@@ -137,6 +137,11 @@ def partition_steps(operator: Any, value: Any, *, every: bool) -> Iterator[Step]
         yield Step(f"{operator.rule}-terminated", (value.passed(),), *operator.finish(KeyedValue))
 
 
+def partition_rules(operator: Any) -> frozenset[str]:
+    """The rules of `partition_steps`."""
+    return frozenset({f"{operator.rule}-partition", f"{operator.rule}-terminated"})
+
+
 def rows_of(entries: dict[int, Any]) -> Iterable[tuple[int, Element]]:
     """The elements of some partitions, each with its partition."""
     return ((partition, unit) for partition, value in entries.items() for unit in value.all_units())
@@ -162,6 +167,11 @@ def clocked_steps(operator: Any, inputs: Values, *, every: bool) -> Iterator[Ste
         yield Step(f"{rule}-clock", (rows, clock.drained()), after, outputs, settled=True)
     elif all_ending((rows, clock)):
         yield Step(f"{rule}-terminated", (rows.passed(), clock.passed()), *operator.finish(type(rows)))
+
+
+def clocked_rules(operator: Any) -> frozenset[str]:
+    """The rules of `clocked_steps`."""
+    return frozenset({f"{operator.rule}-row", f"{operator.rule}-clock", f"{operator.rule}-terminated"})
 
 
 def in_one_partition(units: list[Unit], source: object) -> Iterable[tuple[int, Element]]:
@@ -223,6 +233,9 @@ class ClockOf(Unary):
     def typed(self, inputs: StreamTypes) -> ClockOf:
         given = inputs[0].collection
         return replace(self, partitions=given.count if isinstance(given, Partitioned) else None)
+
+    def rules_for(self, inputs: StreamTypes) -> frozenset[str] | None:
+        return partition_rules(self) if isinstance(inputs[0].collection, Partitioned) else None
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         if isinstance(inputs[0], KeyedValue):

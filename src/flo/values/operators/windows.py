@@ -36,9 +36,11 @@ from flo.values.event_time import (
 from flo.values.keyed import KeyedValue
 from flo.values.operators.clocks import (
     LatestTimes,
+    clocked_rules,
     clocked_steps,
     expect_partitions,
     in_one_partition,
+    partition_rules,
     partition_steps,
     read_offset,
     watermark,
@@ -135,6 +137,11 @@ class TimeWindows(SequenceCut):
         count = given.count if isinstance(given, Partitioned) else None
         flush = all(each.bounded for each in inputs)
         return replace(self, flush=flush, partitions=count, unordered=isinstance(given, (Partitioned, Bag)))
+
+    def rules_for(self, inputs: StreamTypes) -> frozenset[str] | None:
+        if self.by_clock:
+            return clocked_rules(self)
+        return partition_rules(self) if isinstance(inputs[0].collection, Partitioned) else None
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         if self.by_clock:

@@ -70,10 +70,10 @@ def sizes(mentioned: Iterable[int], ladder: Iterable[int] = LADDER) -> list[int]
 
 
 def neighbours(value: object) -> list[Element]:
-    """A number and those next to it, or a string; nothing of other values."""
+    """A number and those next to it, a string or a duration; nothing of other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [value, value - 1, value + 1] if math.isfinite(value) else []
-    return [value] if isinstance(value, str) else []
+    return [value] if isinstance(value, (str, datetime.timedelta)) else []
 
 
 def _mentioned(function: Any, depth: int) -> Iterator[Element]:

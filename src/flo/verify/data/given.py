@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime, timedelta
 from functools import reduce
 from itertools import cycle, islice, product
 from operator import or_
@@ -65,6 +66,8 @@ def holds_floats(kind: TypeForm, depth: int = DEPTH) -> bool:
 
 FEW = 8
 """The number of values to draw from a strategy where a few are needed."""
+FARTHEST = timedelta(days=10_000)
+"""Shorter durations of the code are added to examples of times."""
 
 
 class Given:
@@ -203,10 +206,15 @@ class Given:
         return [*plain.PLAIN[kind], *mentioned] if mentioned else None
 
     def constants_of(self, kind: TypeForm) -> list[Element]:
-        """The constants of this type beyond its plain examples; none if the user gave examples."""
+        """The constants of this type beyond its plain examples, and times that are durations of the code after one of
+        these; none if the user gave examples."""
         if self.own_examples(kind) is not None:
             return []
-        return [value for value in self.constants if type(value) is kind and value not in plain.PLAIN[kind]]
+        tried = list(self.constants)
+        if kind in (date, datetime):
+            durations = [each for each in self.constants if isinstance(each, timedelta) and abs(each) < FARTHEST]
+            tried += [plain.PLAIN[kind][0] + each for each in durations]
+        return [value for value in tried if type(value) is kind and value not in plain.PLAIN[kind]]
 
 
 def _same(key: object, kind: TypeForm) -> bool:

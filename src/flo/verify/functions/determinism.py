@@ -8,7 +8,7 @@ from typing import Any
 
 from flo.core.errors import LawError, is_users
 from flo.core.labels import label
-from flo.verify.data.constants import CLOCKS, LATER, OF_DATES, function_of, impure_uses
+from flo.verify.data.constants import CLOCKS, LATER, OF_DATES, WITHOUT_A_TIME, function_of, impure_uses
 
 
 def expect_deterministic(function: Any) -> None:
@@ -21,7 +21,7 @@ def expect_deterministic(function: Any) -> None:
         return
     name = use.removeprefix("calls ").partition(",")[0]
     instead = ('flo.hash("id")', "a number that looks random, and is the same every time")
-    if name.rpartition(".")[2] in OF_DATES or name.removeprefix("time.") in CLOCKS.split():
+    if name.rpartition(".")[2] in OF_DATES or name.removeprefix("time.") in {*CLOCKS.split(), *WITHOUT_A_TIME}:
         instead = ('flow.now(because="…")', "the time of the outside world, recorded with the data")
     raise LawError(
         f"`{label(function)}` does not return the same result every time: it calls `{name}`",

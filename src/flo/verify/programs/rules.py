@@ -22,10 +22,14 @@ REMEMBERED = 4096
 
 
 def named_rules(operator: Operator, types: StreamTypes) -> frozenset[str]:
-    """The first argument of every `Step(…)` in the methods of the operator, as far as it can be read.
+    """The rules that the operator says it has, or else the first argument of every `Step(…)` in its methods, as far as
+    it can be read.
 
     Names may be put together: from attributes of the operator, and from the suffixes of the collections it is used on.
     """
+    own = operator.rules_for(types)
+    if own is not None:
+        return own
     reader = _RuleReader(operator, types)
     named = frozenset(name for method, known in _methods(type(operator)) for name in reader.rules(method, known))
     has_clock = any(isinstance(kind.collection, LVar) for kind in types)
