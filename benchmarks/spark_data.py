@@ -70,9 +70,9 @@ def chain(scale: float, folder: Path) -> pl.DataFrame:
 
 
 def ten_rows(folder: Path) -> None:
-    """20 files of ten rows."""
-    rng = np.random.default_rng(4)
-    write_in_turn([_rows(rng, TEN, 100) for _ in range(DELTAS)], folder / "rows")
+    """20 files of ten rows. Those to warm up are ten times as many: Java compiles what has run hundreds of times."""
+    rng, count = np.random.default_rng(4), DELTAS * (10 if folder.name == WARM else 1)
+    write_in_turn([_rows(rng, TEN, 100) for _ in range(count)], folder / "rows")
 
 
 def few_or_many(rows: int, scale: float, folder: Path) -> list[list[int]]:

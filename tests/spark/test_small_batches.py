@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from pyspark.sql.types import BinaryType, StructField, StructType
+
 from flo.spark.driver import micro_batches
 from flo.spark.driver.inputs import share_columns
-from flo.spark.driver.lasting_tasks import count_partitions
+from flo.spark.driver.lasting_tasks import LastingTask, rdd_of
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from tests.spark.harness import fed, values
 from tests.spark.shops import DATA, everything, expected, merged, sales, snapshot, sums
@@ -48,7 +52,7 @@ def test_partitions_are_counted_in_any_plan(spark: Any, tmp_path: Path) -> None:
     counts = []
 
     def note(rows: Any, version: int) -> None:
-        counts.append((rows._jdf.logicalPlan().getClass().getSimpleName(), count_partitions(rows)))
+        counts.append((rows._jdf.logicalPlan().getClass().getSimpleName(), rdd_of(rows).getNumPartitions()))
 
     spark.range(5).write.parquet(str(tmp_path / "rows"))
     streamed = spark.readStream.schema("id long").parquet(str(tmp_path / "rows")).repartition(3)
@@ -56,6 +60,19 @@ def test_partitions_are_counted_in_any_plan(spark: Any, tmp_path: Path) -> None:
     writer.trigger(availableNow=True).start().awaitTermination()
     note(spark.range(0, 10, 1, 3), 0)
     assert counts == [("LogicalRDD", 3), ("Range", 3)]
+
+
+def test_a_lasting_task_takes_the_rows_of_later_micro_batches(spark: Any) -> None:
+    """Also nulls in a column that had none when it was planned."""
+
+    def describe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [row["id"] for batch in batches for row in batch.to_pylist()]
+        yield pa.record_batch({"data": pa.array([repr(rows).encode()], pa.binary())})
+
+    numbers = spark.range(0, 3, 1, 2)
+    nullable = numbers.selectExpr("nullif(id, 1) as id")
+    task = LastingTask(numbers, describe, StructType([StructField("data", BinaryType())]))
+    assert [task.collect(rdd_of(each), 0) for each in (numbers, nullable)] == [[b"[0, 1, 2]"], [b"[0, None, 2]"]]
 
 
 def test_one_that_turns_out_to_be_large_runs_in_stages(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:

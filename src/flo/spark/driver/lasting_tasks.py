@@ -29,31 +29,30 @@ _lock = threading.Lock()
 class LastingTask:
     """A task for all partitions of the rows of a micro-batch, one after the other.
 
-    Spark plans it once. `DataFrame.collect` would plan it, describe the plan as a text and open a socket each time."""
+    Spark plans it once. The micro-batches of a query have the same columns, so that of a later one only the RDD is
+    new. `DataFrame.collect` would plan it, describe the plan as a text and open a socket each time."""
 
     def __init__(self, rows: DataFrame, task: Any, returns: StructType) -> None:
-        self._column = _column_of_task(rows, task, returns)
-        self._plan(rows)
+        column = _column_of_task(rows, task, returns)
+        plans = java_package("org.apache.spark.sql.execution")
+        self._scan, self._coalesce = plans.RDDScanExec, plans.CoalesceExec
+        self._defaults = [getattr(self._scan, f"apply$default${place}")() for place in (4, 5, 6)]
+        self._columns = rows._jdf.logicalPlan().output()
+        self._map = rows._jdf.mapInArrow(column._jc, False, None).queryExecution().sparkPlan()
 
-    def _plan(self, rows: DataFrame) -> None:
-        mapped = rows._jdf.coalesce(1).mapInArrow(self._column._jc, False, None)
-        self._map = mapped.queryExecution().sparkPlan()
-        self._coalesce = self._map.child()
-
-    def collect(self, rows: DataFrame, place: int) -> list[bytes]:
-        """Runs the task on the rows of a micro-batch. Returns a column of its results, which must be few."""
-        below = rows._jdf.queryExecution().executedPlan()
-        if not below.output().equals(self._coalesce.output()):
-            self._plan(rows)
-        plan = self._map.withNewChildren(_sequence(self._coalesce.withNewChildren(_sequence(below))))
+    def collect(self, rdd: Java, place: int) -> list[bytes]:
+        """Runs the task on the RDD of a micro-batch. Returns a column of its results, which must be few."""
+        scan = self._scan(self._columns, rdd, "micro-batch", *self._defaults)
+        plan = self._map.withNewChildInternal(self._coalesce(1, scan))
         return [bytes(row.getBinary(place)) for row in plan.executeCollect()]
 
 
-def _sequence(item: Java) -> Java:
-    """A sequence of Scala with one item."""
-    items = java_package("java.util").ArrayList()
-    items.add(item)
-    return java_package("org.apache.spark.api.python").PythonUtils.toSeq(items)
+def rdd_of(rows: DataFrame) -> Java:
+    """The RDD of Spark's own rows."""
+    try:  # what Spark gives a micro-batch is an RDD already; this is not public
+        return rows._jdf.logicalPlan().rdd()
+    except Py4JError:  # another plan
+        return rows._jdf.queryExecution().toRdd()
 
 
 def _column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
@@ -68,10 +67,3 @@ def _column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
             environment = {**context.environment}
             context.environment = {name: value for name, value in environment.items() if name not in OWN_POOL}
     return column
-
-
-def count_partitions(rows: DataFrame) -> int:
-    try:  # what Spark gives a micro-batch is an RDD already; this is not public
-        return int(rows._jdf.logicalPlan().rdd().getNumPartitions())
-    except Py4JError:  # another plan, which is planned once more to find out
-        return rows.rdd.getNumPartitions()

@@ -37,7 +37,7 @@ from flo.spark.driver.catalyst_outputs import WrittenOutput
 from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
-from flo.spark.driver.lasting_tasks import LastingTask, count_partitions
+from flo.spark.driver.lasting_tasks import LastingTask, rdd_of
 from flo.spark.driver.python_errors import python_error, segment_error
 from flo.spark.driver.source_scans import OwnColumns, describe_shared, scan_once
 from flo.spark.session import has_own_thread, is_narrow
@@ -184,7 +184,9 @@ class SparkMicroBatches(MicroBatches):
 
     def _check_unread(self, version: int) -> None:
         """Raises if a row of the micro-batch that Spark runs has null in a column that is not read."""
-        execution = self._streaming_execution() if self.unread else None
+        if not self.unread:
+            return
+        execution = self._streaming_execution()
         with self._errors(version):
             for each in self.unread:
                 each.expect_no_nulls(self.spark, execution)
@@ -228,14 +230,15 @@ class SparkMicroBatches(MicroBatches):
         """The task reports of a small micro-batch in one task. Tasks of their own read the inputs if these have many
         partitions, or if the time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
-        if self.now is not None or count_partitions(rows) > READ_TOGETHER:
+        rdd = rdd_of(rows)
+        if self.now is not None or rdd.getNumPartitions() > READ_TOGETHER:
             blobs = self._with_now(self.read_inputs(rows, batch), batch.version)
             one = blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), BLOBS)
             return self._collect_reports(one, batch.version)
         with self._errors(batch.version):
             if self._small_batch is None:
                 self._small_batch = LastingTask(rows, self._named(self.small_batch_task(self._input_task)), BLOBS)
-            data = self._small_batch.collect(rows, BLOBS.names.index("data"))
+            data = self._small_batch.collect(rdd, BLOBS.names.index("data"))
         return raise_reported([unpickle(each) for each in data])
 
     def _named(self, task: SmallBatchTask) -> SparkTask:

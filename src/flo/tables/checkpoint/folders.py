@@ -16,8 +16,8 @@ import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -105,13 +105,12 @@ class Writes:
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(FLUSHING)
         self._files: list[tuple[str, str, Future[None]]] = []
         """The temporary and the final path of each, and its flush."""
         self._afterwards: list[Callable[[], None]] = []
 
     def add(self, temporary: str, target: str) -> None:
-        self._files.append((temporary, target, self._pool.submit(_flush, temporary)))
+        self._files.append((temporary, target, _threads().submit(_flush, temporary)))
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Calls a function when all files are there. Such functions are called at the same time."""
@@ -123,19 +122,29 @@ class Writes:
                 flushed.result()
             for temporary, target, _ in self._files:
                 os.replace(temporary, target)
-            list(self._pool.map(_flush, dict.fromkeys(os.path.dirname(target) for _, target, _ in self._files)))
+            list(_threads().map(_flush, dict.fromkeys(os.path.dirname(target) for _, target, _ in self._files)))
         except OSError as error:
             if error.errno in FULL:
                 raise _no_room(self._files[0][1], error) from error
             raise
-        list(self._pool.map(lambda act: act(), self._afterwards))
+        list(_threads().map(lambda act: act(), self._afterwards))
         self._files, self._afterwards = [], []
 
     def close(self) -> None:
         """Removes the files that have not appeared."""
-        self._pool.shutdown()
+        wait([flushed for _, _, flushed in self._files])
         for temporary, _, _ in self._files:
             _remove_file(temporary)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """The threads of this process that flush files. To start some takes longer than a small micro-batch should."""
+    return ThreadPoolExecutor(FLUSHING)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.cache_clear)  # a fork has no threads of its parent
 
 
 def _flush(path: str) -> None:

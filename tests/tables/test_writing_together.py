@@ -1,0 +1,36 @@
+"""Files that are written together, whose flushes share the threads of a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from flo.tables.checkpoint.folders import Local, Writes
+
+
+def write(folder: Path, name: str) -> None:
+    with closing(Writes()) as writes:
+        Local(folder).writing_together(writes).write(name, b"content")
+        assert not (folder / name).exists()
+        writes.finish()
+    assert (folder / name).read_bytes() == b"content"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked")
+def test_a_fork_flushes_with_threads_of_its_own(tmp_path: Path) -> None:
+    """It has none of those that its parent has started, and would wait for them forever."""
+    for number in range(10):  # some of its threads have nothing to do by then
+        write(tmp_path, f"parent-{number}")
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends the process
+        try:
+            write(tmp_path, "child")
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (tmp_path / "child").exists()
