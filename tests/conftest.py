@@ -32,10 +32,11 @@ os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--conf spark.sql.codegen.wholeStag
 LONG_TESTS = Path(__file__).with_name("long_tests.json")
 """What tests took on two idle cores, in seconds, if it was 0.2 or more; written with `--write-long-tests`."""
 BUDGET, BUDGET_ON_SPARK = 1.6, 2.5
-"""How many seconds the long tests of a file may take in `make test`: the shortest of them are run, and at least one.
-`make check` runs none of them."""
-EXEMPT = 1.0
-"""A test without cases, off Spark, that takes no longer is run all the same: no other test may show what it shows."""
+"""How many seconds the long tests of a file may take in `make test`: the shortest of them are run. `make check` runs
+none of them."""
+LONGEST = 6.0
+"""Beyond the budget `make test` runs one case of every test that has one so short: no other test may show what it
+shows."""
 
 CHECK = "not slow"
 """What `make check` runs."""
@@ -144,21 +145,26 @@ def _is_slow(item: pytest.Item) -> bool:
 
 
 def _leave_out_long(items: list[pytest.Item], *, in_check: bool) -> None:
-    """Marks the long tests of each file that do not fit into its budget. `always` exempts a test."""
+    """Marks the long cases of each file that do not fit into its budget. `always` exempts a test."""
     seconds: dict[str, float] = json.loads(LONG_TESTS.read_text(encoding="utf-8"))
     spent: Counter[Path] = Counter()
-    long = [item for item in items if _name(item) in seconds and not item.get_closest_marker("always")]
+    left = [item for item in items if not item.get_closest_marker("thorough")]
+    run = {_test(item) for item in left if _name(item) not in seconds}
+    long = [item for item in left if _name(item) in seconds and not item.get_closest_marker("always")]
     for item in sorted(long, key=lambda item: seconds[_name(item)]):
         takes, on_spark = seconds[_name(item)], item.get_closest_marker("spark") is not None
-        if item.get_closest_marker("thorough"):
-            continue
-        if not (in_check or on_spark or hasattr(item, "callspec")) and takes <= EXEMPT:
-            continue
-        is_first = not spent[item.path] and not in_check
+        is_needed = _test(item) not in run and takes <= (0 if in_check else LONGEST)
         budget = 0 if in_check else BUDGET_ON_SPARK if on_spark else BUDGET
-        if spent[item.path] + takes > budget and not is_first:
+        if spent[item.path] + takes > budget and not is_needed:
             item.add_marker("thorough")
+        else:
+            run.add(_test(item))
         spent[item.path] += takes
+
+
+def _test(item: pytest.Item) -> str:
+    """The name of a test without its case."""
+    return item.nodeid.partition("[")[0]
 
 
 def _name(item: pytest.Item) -> str:

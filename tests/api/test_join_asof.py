@@ -83,7 +83,7 @@ def asked(name: str, there: list[Counter[Any]], direction: str, how: str) -> Cou
     return Counter(repr(comparable(row)) for row in found)
 
 
-@pytest.mark.every(test=6)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("how", ["left", "inner"])
 @pytest.mark.parametrize("direction", ["backward", "forward"])
 @pytest.mark.parametrize("name", PLACES)

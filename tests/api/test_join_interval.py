@@ -166,7 +166,6 @@ def test_times_and_null_keys() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.every(test=3)
 def test_floats_are_compared_alike_on_both_sides(seed: int) -> None:
     rng, flow = random.Random(seed), flo.Flow("floats")
     one = flow.input("one", flo.Sequence[Weighed]).clock("at", 1000)

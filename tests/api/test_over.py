@@ -225,7 +225,7 @@ def for_flo(functions: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=2)
 def test_as_sql_has_it(name, seed):
     """In one order in a quick run; in all of them in a thorough one."""
     chosen = random.Random(f"{name} {seed}").sample(list(ORDERS), len(ORDERS) if is_thorough() else 1)

@@ -154,7 +154,6 @@ def test_what_is_taken_and_what_stays_make_the_value(collection, plain, data):
 @every_collection
 @given(data=st.data())
 @few
-@pytest.mark.every(test=4)
 def test_an_output_that_is_sent_in_parts_arrives_whole(collection, plain, data):
     whole = output = received = collection.bottom()
     for delta in [*(value_of(data, collection, plain) for _ in range(3)), collection.bottom().fix()]:

@@ -327,7 +327,6 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 @tried(20)
 @given(case=nested_chunks())
-@pytest.mark.every(test=3)
 def test_nest_laws(name, case):
     body, kind, by_hand = BODIES[name]
     chunks, contents = case

@@ -157,6 +157,13 @@ def test_dataflow_graph_of_the_paper():
     assert round_trip(graph) == graph
 
 
+def test_equal_types_have_one_name():
+    """Each `tuple[int, str]` is an object of its own."""
+    lowering = Lowering()
+    assert lowering(tuple[int, str]) == lowering(tuple[int, str]) != lowering(tuple[int, int])
+    assert list(lowering.names.values()) == [tuple[int, str], tuple[int, int]]
+
+
 def test_elision():
     graph = node(Map(increment), INTS.value([1, 2]))
     assert show(graph, states=False) == "{_}[map(increment)]"

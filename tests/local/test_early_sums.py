@@ -17,6 +17,7 @@ import pytest
 
 import flo
 from flo.core.errors import FloError
+from flo.program.retractions import causes_of_pushes, find_append_only
 from flo.shards.plan import planning
 from flo.shards.plan.explain import explain_plan, plan_blocks
 from flo.shards.plan.planning import plan_stages
@@ -31,6 +32,8 @@ from flo.tables.values import SUMMED, WEIGHT, Rows, rows_of
 from flo.values.weighted import ZSet, ZSetValue
 from tests.local.test_workers import in_workers
 from tests.quick import times
+from tests.rescaling import rescale
+from tests.spark.simulated import Simulated
 
 LARGEST = Decimal("9" * 20 + "." + "9" * 18)
 
@@ -116,6 +119,32 @@ def extremes_flow() -> flo.Flow:
     return flow
 
 
+def first_flow() -> flo.Flow:
+    """Aggregates that depend on some rows only, while none is retracted."""
+    flow = flo.Flow("first")
+    rows = flow.input("rows", flo.ZSet[Row])
+    aggregates = {
+        "n": flo.count(),
+        "mean": flo.avg("maybe", where=nw.col("counts")),
+        "real": flo.sum("real"),
+        "least": flo.min("real"),
+        "most": flo.max("real"),
+        "exact": flo.max("exact", where=nw.col("counts")),
+        "text": flo.min("key"),
+        "by": flo.min("group"),
+        "of": flo.arg_max("key", "maybe"),
+        "at": flo.arg_min("group", "whole", where=nw.col("flag")),
+        "first": flo.first("maybe", order_by="real"),
+        "last": flo.last("key", order_by="whole"),
+        "every": flo.bool_and("flag"),
+        "wholes": flo.count_distinct("whole"),
+        "some": flo.count_distinct("maybe", where=nw.col("counts")),
+        "different": flo.avg("whole", distinct=True),
+    }
+    flow.output("groups", rows.group_by("key").agg(**aggregates))
+    return flow
+
+
 def distinct_flow() -> flo.Flow:
     flow = flo.Flow("distinct")
     flow.output("rows", flow.input("rows", flo.ZSet[Row]).select("key", "group", "exact").distinct())
@@ -131,6 +160,11 @@ def total_flow() -> flo.Flow:
 
 def plan_of(flow: flo.Flow) -> Plan:
     return plan_stages(flow.on(flo.here)._dag)
+
+
+def appended_plan(flow: flo.Flow) -> Plan:
+    """The plan if no input retracts rows."""
+    return plan_of(flow).with_append_only(find_append_only(flow._identified(), {}))
 
 
 def summed_delivery(plan: Plan) -> Delivery:
@@ -180,6 +214,31 @@ def test_parts_of_a_delta_give_what_the_delta_gives(build: Any, seed: int) -> No
         assert given == expected
 
 
+@pytest.mark.parametrize("build", [first_flow, extremes_flow])
+@pytest.mark.parametrize("seed", range(times(30)))
+@pytest.mark.every(test=5)
+def test_rows_that_matter_give_what_all_rows_give(build: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    plan = appended_plan(build())
+    delivery, entry = summed_delivery(plan), plan.entries[0]
+    assert delivery.reduces
+    by: Any = delivery.by
+    plain, early = by, by
+    weights = [1, 2, 3] if seed % 3 else [2**61, 1]
+    of: Any = ZSet(Row)
+    for _ in range(4):
+        delta = [(draw_row(rng), rng.choice(weights)) for _ in range(rng.randint(1, 20))]
+        tables = [_run_operators(entry, rows_of(of, ZSetValue.of([unit])))[0].table for unit in delta]  # type: ignore[attr-defined]
+        rows = pa.concat_tables(tables)
+        cuts = sorted(rng.sample(range(len(delta) + 1), min(2, len(delta))))
+        parts = [rows.slice(low, high - low) for low, high in zip([0, *cuts], [*cuts, len(delta)], strict=True)]
+        parts = [part.combine_chunks() for part in parts if part.num_rows]
+        sent = [by.sum_early(part, always, reduce=True)[0] if rng.random() < 0.7 else part for part in parts]
+        plain, expected = consume(plain, rows)
+        early, given = consume(early, _concat_rows(delivery, sent))
+        assert given == expected
+
+
 @pytest.mark.parametrize("build", [total_flow, extremes_flow, distinct_flow])
 def test_weights_that_fit_together_need_not_fit_in_a_part(build: Any) -> None:
     plan = plan_of(build())
@@ -217,6 +276,48 @@ def set_flow() -> flo.Flow:
     rows = flow.input("rows", flo.Set[Row])
     flow.output("both", rows.intersection(rows.map(lambda each: each)))
     return flow
+
+
+def appended_flow() -> flo.Flow:
+    """Rows of a bag are never retracted."""
+    flow = flo.Flow("appended")
+    rows = flow.input("rows", flo.Bag[Row]).to_zset()
+    flow.output(
+        "groups", rows.group_by("key").agg(most=flo.max("real"), n=flo.count(), kinds=flo.count_distinct("flag"))
+    )
+    return flow
+
+
+def retracting_flow() -> flo.Flow:
+    """The counts of the first `group_by` are retracted when they change."""
+    flow = flo.Flow("retracting")
+    rows = flow.input("rows", flo.Bag[Row]).to_zset()
+    counts = rows.group_by("key", "whole").agg(n=flo.count())
+    flow.output("most", counts.group_by("key").agg(most=flo.max("n")))
+    return flow
+
+
+def listing_flow() -> flo.Flow:
+    """`collect` needs all rows."""
+    flow = flo.Flow("listing")
+    rows = flow.input("rows", flo.Bag[Row]).to_zset()
+    flow.output("groups", rows.group_by("key").agg(most=flo.max("real"), all=flo.collect("whole")))
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("build", "reduced"), [(appended_flow, [True]), (retracting_flow, [False, False]), (listing_flow, [False])]
+)
+def test_rows_are_left_out_where_none_is_retracted(build: Any, reduced: list[bool]) -> None:
+    flow = build()
+    causes = causes_of_pushes({stream.name: stream for stream in flow._scope.inputs})
+    plan = plan_of(flow).with_append_only(find_append_only(flow._identified(), causes))
+    assert [each.reduces for each in plan.deliveries if each.sums_early] == reduced
+    assert all(each.reduces for stage in plan.stages for each in stage.inputs if each.sums_early) is any(reduced)
+
+
+def test_the_plan_says_that_rows_are_left_out() -> None:
+    assert "reduced and shuffled by key" in appended_flow().on(flo.here, workers=2).explain()
 
 
 @pytest.mark.parametrize("build", [set_flow, shared_flow])
@@ -267,6 +368,20 @@ def test_in_workers(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
             assert results[0] == results[1]
 
 
+def test_rows_are_left_out_in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
+    rng = random.Random(6)
+    one = appended_flow().on(flo.here).loop()
+    with in_workers(appended_flow()) as several:
+        for size in (20, 10_000):
+            delta = [draw_row(rng) for _ in range(size)]
+            one.push(rows=delta)
+            several.push(rows=delta)
+            results = [Counter(map(text_of, next(iter(each.result().values())).to_pylist())) for each in (one, several)]
+            assert results[0] == results[1]
+
+
 def test_a_table_of_sums_is_smaller() -> None:
     plan = plan_of(sum_flow())
     by: Any = summed_delivery(plan).by
@@ -279,6 +394,55 @@ def test_a_table_of_sums_is_smaller() -> None:
     assert sums.num_rows == 4
     assert SUMMED in sums.column_names
     assert keys.tolist() == by.key_numbers(0, sums).tolist()
+
+
+def test_of_each_group_a_few_rows_are_sent() -> None:
+    plan = appended_plan(first_flow())
+    by: Any = summed_delivery(plan).by
+    of: Any = ZSet(Row)
+    rng = random.Random(3)
+    (rows,) = _run_operators(plan.entries[0], rows_of(of, ZSetValue.of([(draw_row(rng), 1) for _ in range(2_000)])))
+    reduced, keys = by.sum_early(rows.table, always, reduce=True)  # type: ignore[attr-defined]
+    assert reduced.num_rows < 4 * 25  # keys, times the extreme rows and the distinct values of each
+    assert keys.tolist() == by.key_numbers(0, reduced).tolist()
+    assert sum(reduced[SUMMED].to_pylist()) == sum(rows.table[WEIGHT].to_pylist())  # type: ignore[attr-defined]
+    few_keys = len(set(keys.tolist()))
+    assert (
+        SUMMED
+        not in by.sum_early(rows.table, lambda numbers: len(set(numbers)) <= few_keys, reduce=True)[0].column_names
+    )  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("seed", range(times(2)))
+def test_restarts_with_and_without_rows_that_were_left_out(
+    seed: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
+    rng = random.Random(seed)
+    flow, given = first_flow(), Counter[Row]()
+    for _ in range(4):
+        monkeypatch.setattr(planning, "EARLY_SUMS", rng.random() < 0.8)
+        query = Simulated(flow, tmp_path, seed=seed, retracting={} if rng.random() < 0.7 else None)
+        for _ in range(2):
+            delta = Counter({draw_row(rng): rng.randint(1, 2) for _ in range(rng.randint(0, 40))})
+            query.turn({"rows": dict(delta)})
+            given.update(delta)
+        assert query.values()["groups"] == flow.run(rows=dict(given))["groups"]
+        rescale(str(tmp_path), rng.randint(1, 3))
+
+
+def test_a_retraction_is_rejected_where_rows_were_left_out(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
+    rng = random.Random(1)
+    rows = [draw_row(rng)._replace(key="a", whole=place) for place in range(20)]
+    Simulated(extremes_flow(), tmp_path, shards=1, retracting={}).turn({"rows": dict.fromkeys(rows, 1)})
+    rescale(str(tmp_path), 3)
+    later = Simulated(extremes_flow(), tmp_path)
+    later.turn({"rows": {rows[3]: 1}})
+    with pytest.raises(FloError, match="was built from rows that are never retracted"):
+        later.turn({"rows": {rows[19]: -1}})
 
 
 def test_equal_rows_are_sent_once() -> None:

@@ -132,7 +132,7 @@ def test_the_report_of_a_broken_law_has_its_runs(operator: flo.Operator, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=12)
+@pytest.mark.every(test=8)
 @pytest.mark.parametrize("seeded", SEEDED, ids=lambda seeded: seeded.name)
 def test_every_broken_law_has_a_page(seeded: Seeded, tmp_path: Path) -> None:
     report = flo.verify.check(deepcopy(seeded.subject), *seeded.types, **seeded.arguments | {"tries": 5, "most": 2})

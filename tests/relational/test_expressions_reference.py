@@ -50,7 +50,6 @@ def same(found: Any, expected: Any, close: bool) -> bool:
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.text)
-@pytest.mark.every(test=2)
 def test_example(example: Example, name: str, database: Any) -> None:
     kind, some = KINDS[name]
     layout, data = Layout.of(kind), some()

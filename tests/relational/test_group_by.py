@@ -19,7 +19,7 @@ from tests.engines.engine import Engine, comparable
 from tests.relational.harness import Query, Source, agree
 from tests.relational.rows import SALES, Sale, draw_sale, exact_mean, exact_sum
 
-pytestmark = pytest.mark.every(check=5, test=2)
+pytestmark = pytest.mark.every(check=5)
 
 HOT = nw.col("qty") > 1
 

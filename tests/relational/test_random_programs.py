@@ -24,7 +24,6 @@ def same(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(FEW))
-@pytest.mark.every(test=2)
 def test_a_few_programs(seed: int) -> None:
     same(seed)
 

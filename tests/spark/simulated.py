@@ -21,6 +21,7 @@ import flo
 from flo.core.errors import FloError
 from flo.local.evolution import find_evolution
 from flo.local.fill_run import Change
+from flo.program.retractions import Cause
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.checkpoint.program_changes import describe_program, resolve_shards, update_description
 from flo.shards.micro_batches import Outcome
@@ -107,12 +108,14 @@ class Simulated:
         seed: int | None = None,
         retracting: Mapping[str, str] | None = None,
     ) -> None:
-        """`retracting` says why inputs can retract rows, for those that can."""
+        """`retracting` says why inputs can retract rows, for those that can; None: any may, in the plan."""
         on, where = OnSpark(flow, NO_SPARK), str(folder)
         outputs = on._program.plan_outputs(dict.fromkeys(on._output_types, how))
         outline = flow._outline(retracting or {})
-        ours = describe_program(flow.name, on._plan, list(on._inputs), outputs, shards or on._parallelism(), outline)
-        self.batches = SparkMicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
+        causes = None if retracting is None else {name: Cause(name, why=why) for name, why in retracting.items()}
+        plan = on._plan if causes is None else on._program.plan_for(causes)
+        ours = describe_program(flow.name, plan, list(on._inputs), outputs, shards or on._parallelism(), outline)
+        self.batches = SparkMicroBatches(NO_SPARK, plan, outputs, where, resolve_shards(where, ours, shards))
         self.batches.now = on._now
         evolution = find_evolution(on._program, self.batches, ours, Change("reject", {}, (), "raise"))
         assert evolution is None, "a changed program is not simulated"
@@ -259,9 +262,18 @@ def _run(task: Any, number: int, rows: pa.Table, turn: MicroBatch | None = None)
     return list(read_blobs(task(iter(rows.combine_chunks().to_batches()))))
 
 
-def simulated(flow: flo.Flow, data: dict[str, Any], folder: Path, *, parts: int, shards: int, seed: int) -> Simulated:
+def simulated(
+    flow: flo.Flow,
+    data: dict[str, Any],
+    folder: Path,
+    *,
+    parts: int,
+    shards: int,
+    seed: int,
+    retracting: Mapping[str, str] | None = None,
+) -> Simulated:
     """Takes all of the data: bounded inputs in the first micro-batch, others cut at random."""
-    query, rng = Simulated(flow, folder, shards, seed=seed), random.Random(seed)
+    query, rng = Simulated(flow, folder, shards, seed=seed, retracting=retracting), random.Random(seed)
     bounded = {stream.name for stream in flow._scope.inputs if stream.bounded}
     pieces = {name: cut(items, parts, rng) for name, items in data.items() if name not in bounded}
     started = dict.fromkeys(pieces, 0)

@@ -80,7 +80,6 @@ def in_tasks(flow: flo.Flow, parts: list[Log], folder: Path, seed: int = 0) -> d
 
 @pytest.mark.parametrize("verb", WINDOWS)
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-@pytest.mark.every(test=3)
 def test_one_that_is_added_before_the_clock_has_started_holds_it_back(
     tmp_path: Path, verb: str, order: tuple[int, ...]
 ) -> None:
@@ -137,7 +136,6 @@ def drawn_parts(rng: random.Random, partitions: int) -> list[Log]:
     return parts
 
 
-@pytest.mark.every(test=3)
 @pytest.mark.parametrize("build", ["windows", "clocks"])
 @pytest.mark.parametrize("seed", range(times(10)))
 def test_engines_and_schedules_agree_when_partitions_are_added(tmp_path: Path, build: str, seed: int) -> None:
@@ -172,7 +170,6 @@ def cut_again(parts: list[Log], known: int, rng: random.Random) -> list[Log]:
 
 
 @pytest.mark.parametrize("seed", range(times(25)))
-@pytest.mark.every(test=2)
 def test_only_the_rows_before_a_partition_is_added_decide(seed: int) -> None:
     """All other cuts give the same result."""
     rng = random.Random(seed)

@@ -127,7 +127,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
-@pytest.mark.every(test=6)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "damage", [pytest.param(each, marks=[] if each == "garbage" else pytest.mark.slow) for each in DAMAGES]

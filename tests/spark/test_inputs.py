@@ -28,8 +28,6 @@ from tests.spark.programs import Case, together
 from tests.spark.simulated import NO_SPARK, simulated
 from tests.spark.sources import files, stream
 
-pytestmark = pytest.mark.every(test=2)
-
 
 class Sale(NamedTuple):
     shop: str

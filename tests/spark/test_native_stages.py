@@ -110,7 +110,6 @@ def half(row: Priced) -> list[Priced]:
 
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
-@pytest.mark.every(test=3)
 def test_segments_between_stages_give_what_they_give_on_values(tmp_path, program, bounded):
     flow = flo.Flow("sales")
     sales = flow.input("sales", flo.ZSet[Sale], bounded=bounded)

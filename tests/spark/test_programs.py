@@ -228,7 +228,7 @@ CORNERS = [
 ]
 
 
-@pytest.mark.every(test=4)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize(("program", "data"), CORNERS)
 def test_corners(tmp_path, program, data):
     """Values and ends, in this process."""

@@ -30,8 +30,6 @@ from tests.spark.harness import frame
 from tests.tables.test_evaluation import BAD, Pair, doubling
 from tests.tables.test_zoned_times import EXPECTED, READINGS, hourly
 
-pytestmark = pytest.mark.every(test=2)
-
 INTEGERS = [0, 1, -1, 2**31, -(2**31) - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), None]
 TEXTS = [
     "",

@@ -37,7 +37,7 @@ def test_with_sums_before_every_shuffle(tmp_path, monkeypatch, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=6)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("seed", range(6, 24))
 def test_more_in_tasks(tmp_path, seed):
     agree_drawn(seed, tmp_path)

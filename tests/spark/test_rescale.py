@@ -234,7 +234,7 @@ CASES = [
 ]
 
 
-@pytest.mark.every(test=10)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize(("kind", "case"), CASES)
 def test_what_every_operator_keeps_by_key_is_cut(tmp_path: Path, kind: Any, case: Case) -> None:
     def program() -> flo.Flow:

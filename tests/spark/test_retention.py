@@ -20,8 +20,6 @@ from flo.tables.state import merging
 from tests.spark.shops import sales, sums
 from tests.spark.simulated import Simulated
 
-pytestmark = pytest.mark.every(test=2)
-
 
 @pytest.fixture(autouse=True)
 def unflushed(monkeypatch):

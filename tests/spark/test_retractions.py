@@ -13,6 +13,7 @@ import pytest
 import flo
 from flo.program.retractions import Cause, find_retractions
 from flo.shards.sinks.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
+from flo.shards.tasks import sending
 from flo.shards.tasks.shard_record import ShardRecord
 from flo.spark import SparkSink
 from flo.spark.driver.spark_changes import SparkChanges
@@ -20,7 +21,7 @@ from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import table_of
 from flo.tables.values import Rows
 from tests.spark.programs import add, drawn, first, second
-from tests.spark.simulated import simulated
+from tests.spark.simulated import agree_simulated, simulated
 from tests.spark.sources import files, stream
 
 pytestmark = pytest.mark.every(test=2)
@@ -181,6 +182,23 @@ def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert taken_back > len(seeds) // 8
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [range(24), pytest.param(range(24, 84), marks=pytest.mark.thorough)], ids=str)
+def test_random_programs_whose_tasks_leave_out_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: range
+) -> None:
+    """Of inputs that are only added to."""
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
+    reduced = 0
+    for seed in seeds:
+        case = drawn(seed)
+        flow, data = case.build(), {name: positive(items) for name, items in case.data.items()}
+        query = agree_simulated(flow, data, tmp_path / str(seed), parts=2, shards=2, seed=seed, retracting={})
+        reduced += any(each.reduces for each in query.batches.plan.deliveries)
+    assert reduced
+
+
 def test_every_sink_says_whether_it_keeps_weights() -> None:
     keeping = [ViewSink(), Nowhere(), Callback(print), Console(), Memory(), Changes("x")]
     assert all(sink.keeps_weight for sink in keeping)
@@ -236,6 +254,30 @@ def test_a_sink_that_cannot_take_back_is_refused(spark: Any, tmp_path: Path) -> 
     query = start(weighted, "messages", SparkSink("json", {"path": str(tmp_path / "json")}))
     query.wait()
     assert spark.read.json(str(tmp_path / "json")).toArrow().to_pylist() == [{"key": "a", "value": "b", WEIGHTS: 1}]
+
+
+def extremes() -> flo.Flow:
+    flow = flo.Flow("extremes")
+    hits = flow.input("hits", flo.ZSet[Message])
+    aggregates = {"least": flo.min("value"), "most": flo.arg_max("value", "value"), "n": flo.count()}
+    flow.output("values", hits.group_by("key").agg(**aggregates))
+    return flow
+
+
+def test_rows_of_a_dataframe_without_weights_are_left_out(spark: Any, tmp_path: Path) -> None:
+    turns = [pa.table({"key": ["a", "b", "c"] * 2000, "value": [f"{turn}{n}" for n in range(6000)]}) for turn in "213"]
+    received, views = [], []
+    for name, weights in (("plain", {}), ("weighted", {WEIGHTS: pa.array([1] * 6000)})):
+        tables = [pa.table({**dict(zip(each.column_names, each.columns, strict=True)), **weights}) for each in turns]
+        given = {"hits": files(spark, tables, tmp_path / name)}
+        query = extremes().on(spark).start(given, checkpoint=tmp_path / f"{name} state", shards=2, trigger=NOW)
+        query.wait()
+        views.append(sorted(query.view("values").arrow().to_pylist(), key=str))
+        received.append(sum(sum(each.figures.shard_rows[1].values()) for each in query.progress))
+    assert views[0] == views[1]
+    assert [each["n"] for each in views[0]] == [6000] * 3
+    assert received[0] < 100
+    assert received[1] == 18_000
 
 
 def test_a_sink_without_weights_is_given_a_row_as_often_as_it_came(spark: Any, tmp_path: Path) -> None:

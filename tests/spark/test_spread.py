@@ -65,7 +65,7 @@ def events(rng: random.Random) -> list[Event]:
     return [Event(rng.randint(0, 3), max(0, n // pace + rng.randint(-6, 6))) for n in range(rng.randint(0, 60))]
 
 
-@pytest.mark.every(test=9)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("seed", range(25))
 def test_the_same_windows_and_the_same_late_rows_as_in_one_place(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)

@@ -130,7 +130,6 @@ DATA: dict[str, Any] = {
 }
 
 
-@pytest.mark.every(test=2)
 @pytest.mark.parametrize(
     ("made", "stages"),
     [*((each, 1) for each in TOGETHER), *((each, 2) for each in APART)],

@@ -113,7 +113,7 @@ def batch(spark: Any, deltas: Any) -> Any:
     batch.forget()
 
 
-@pytest.mark.every(test=50)
+@pytest.mark.every(test=20)
 @pytest.mark.parametrize("name", QUERIES)
 def test_node(name: str, batch: Batch, deltas: Any) -> None:
     text = QUERIES[name]

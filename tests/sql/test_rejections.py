@@ -28,7 +28,6 @@ def _rejected(run: Any) -> str:
 
 
 @pytest.mark.parametrize("name", [*PROGRAMS, *FRAMES])
-@pytest.mark.every(test=2)
 def test_rejection(name: str, spark: Any, request: pytest.FixtureRequest) -> None:
     text = _rejected(PROGRAMS[name] if name in PROGRAMS else lambda: FRAMES[name](spark))
     text = re.sub(r"#\d+L?", "", text)  # numbers of columns

@@ -150,7 +150,6 @@ def batched(body):
 @pytest.mark.parametrize("name", ALL)
 @given(st.lists(st.tuples(events), max_size=3))
 @tried(6)
-@pytest.mark.every(test=3)
 def test_bodies(name, chunks):
     agree(*batched(ALL[name]), chunks, seeds=1)
 

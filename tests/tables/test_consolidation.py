@@ -106,7 +106,6 @@ def emitted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-@pytest.mark.every(test=4)
 @pytest.mark.parametrize("chain", CHAINS)
 def test_rows_between_operators_are_as_many_as_changed(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = emitted(monkeypatch)
@@ -123,7 +122,6 @@ def test_rows_between_operators_are_as_many_as_changed(chain: str, monkeypatch: 
 
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("length", [1, 4])
-@pytest.mark.every(test=3)
 def test_the_results_are_those_of_values(chain: str, length: int) -> None:
     flow = program(chain, length)
     tables, values = flow.on(flo.here).loop(negative="allow"), flow.loop(negative="allow")

@@ -352,7 +352,6 @@ def extremes(kind: Any) -> Graph:
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @given(data=st.data())
 @tried(8)
-@pytest.mark.every(test=3)
 def test_values_of_every_type(kind: Any, data: Any) -> None:
     values = st.tuples(st.sampled_from(VALUES[kind]), st.just(0))
     chunks = data.draw(st.lists(st.dictionaries(values, weights, max_size=5).map(lambda c: (c,)), max_size=4))

@@ -168,7 +168,6 @@ KINDS: list[tuple[Any, list[Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "values"), KINDS, ids=lambda it: str(it)[:30])
-@pytest.mark.every(test=2)
 def test_keys_of_every_type(kind, values):
     element = tuple[kind, int]
     types = (StreamType(ZSet(element), False), StreamType(ZSet(element), False))

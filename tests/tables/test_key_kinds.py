@@ -122,7 +122,7 @@ def rows_of(kind: Any, rng: random.Random) -> dict[Any, int]:
     return {row: rng.choice([1, 1, 2, -1]) for row in some}
 
 
-@pytest.mark.every(test=8)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("way", ["by column", "by function", "numbers collide"])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_as_on_values(kind, way, monkeypatch):

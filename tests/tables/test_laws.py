@@ -117,7 +117,7 @@ def test_every_form_is_tried() -> None:
     assert sorted(kind.__name__ for kind in classes if kind not in used) == sorted(WITHOUT_LAWS)
 
 
-@pytest.mark.every(test=36)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_laws(name: str) -> None:
     for subject in sampled(name)[:: 1 if is_thorough() else 3] if not is_quick() else few(name)[:1]:
@@ -146,7 +146,7 @@ def test_the_laws_at_random(name: str) -> None:
         assert report.ok, report
 
 
-@pytest.mark.every(test=4)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_namesake_gives_the_same(name: str) -> None:
     for subject in named(name) if is_thorough() else few(name):

@@ -18,7 +18,7 @@ from flo.values.exact import Digits, IntSum, mean_type, sum_type
 from tests.harness import all_digits
 from tests.quick import tried
 
-pytestmark = pytest.mark.every(check=3, test=2)
+pytestmark = pytest.mark.every(check=3)
 
 WIDE = pa.decimal128(38, 0)
 MONEY = Annotated[Decimal, pa.decimal128(10, 2)]
@@ -176,7 +176,7 @@ def settings(kind, body):
     return flow
 
 
-@pytest.mark.every(test=15)
+@pytest.mark.every(test=5)
 @pytest.mark.parametrize("kind", GIVEN, ids=str)
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies_in_every_setting(name, kind):

@@ -103,7 +103,6 @@ def test_what_waits_is_found_by_time(kind, columns, smallest, steps, collide):
 
 @pytest.mark.parametrize("keys", [0, 1, 1000])
 @pytest.mark.parametrize("late", [0, 60, 100_000])
-@pytest.mark.every(test=3)
 def test_a_checkpoint_writes_in_proportion_to_its_rows(keys, late, monkeypatch):
     """Of windows that stay open, with so many keys. `late` is how far times are out of order."""
     monkeypatch.setattr(merging, "SMALLEST_PART", 16)

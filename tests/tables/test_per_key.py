@@ -21,7 +21,7 @@ from flo.tables.plan import VALUES, plan
 from tests.quick import tried
 from tests.tables.harness import agree, on_tables
 
-pytestmark = pytest.mark.every(check=5, test=2)
+pytestmark = pytest.mark.every(check=5)
 
 
 class Sale(NamedTuple):
@@ -181,7 +181,7 @@ def pieces(draw, weighted=False):
     return [(data() if draw(st.booleans()) else None,) for _ in range(draw(st.integers(1, 3)))]
 
 
-@pytest.mark.every(test=4)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("body", SEQUENCES)
 @tried(5)
 @given(chunks=pieces(), bounded=st.booleans())

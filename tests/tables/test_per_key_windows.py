@@ -121,7 +121,7 @@ def check(body, kind, seeds):
             agree(graph, types, chunks, seeds=1)
 
 
-@pytest.mark.every(test=12)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("body", BODIES)
 def test_whole_times(body):
     check(BODIES[body], Event, 1 if is_quick() else times(3))

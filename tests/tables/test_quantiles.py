@@ -253,10 +253,14 @@ def test_a_search_in_each_range_finds_what_one_in_all_finds(
     starts = np.repeat([0, 10, 10], 10)
     span = Span(run, np.arange(30), starts, np.repeat([60, 40, 55], 10), backwards)
     searched = span.since(asked, order)
-    monkeypatch.setattr(Span, "_search", lambda *_: None)
+    monkeypatch.setattr(ranked, "FEW", 0)
+    monkeypatch.setattr(ranked, "WORTH_NUMBERS", 60)
     in_all = span.since(asked, order)
-    assert np.array_equal(searched.starts, in_all.starts)
-    assert np.array_equal(searched.ends, in_all.ends)
+    monkeypatch.setattr(Order, "numbers_in_place", lambda *_: None)
+    by_values = span.since(asked, order)
+    for other in (in_all, by_values):
+        assert np.array_equal(searched.starts, other.starts)
+        assert np.array_equal(searched.ends, other.ends)
 
 
 def of_kind(numbers: Any, kind: str) -> pa.Array:

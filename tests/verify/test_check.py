@@ -119,7 +119,6 @@ def twice(x: int) -> list[int]:
     ],
     ids=lambda operator: operator.name,
 )  # fmt: skip
-@pytest.mark.every(test=3)
 def test_legal_operators_pass(operator: flo.Operator) -> None:
     """On the types that are guessed; test_shipped.py has all operators, and names their types."""
     report = flo.verify.check(operator, tries=10)

@@ -46,7 +46,6 @@ def count(acc, row):
         (lambda a, x: a + (1 if x > 100 else 0), (int,), 0),
     ],
 )
-@pytest.mark.every(test=2)
 def test_what_the_solver_can_follow_is_proved(f: Callable[..., Any], types: tuple[Any, ...], start: Any) -> None:
     report = check(f, *types, **({} if start is None else {"start": start}))
     assert report.ok, str(report)

@@ -149,7 +149,7 @@ class AtMostTwenty(Sequence[int]):
         return "it is too long" if len(value.elements) > 20 else super().mismatch(value)
 
 
-@pytest.mark.every(test=6)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize(
     "operator",
     [AtAHundred(), InADict(), InAnEnum(), InAClass(), InSettings(), Computed()],

@@ -58,7 +58,6 @@ def test_what_is_no_lattice_is_refused(lattice: flo.Lattice[object], law: laws.L
     ],
     ids=str,
 )  # fmt: skip
-@pytest.mark.every(test=6)
 def test_lattices_pass(lattice: flo.Lattice[object]) -> None:
     report = check(lattice, tries=20)
     assert report.ok, str(report)

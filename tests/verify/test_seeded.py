@@ -51,7 +51,7 @@ def counterexample(report: Report) -> Counterexample | None:
     return report.counterexample or next((each for each in found if each is not None), None)
 
 
-@pytest.mark.every(test=4)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("seeded", SEEDED, ids=lambda seeded: seeded.name)
 def test_seeded_bugs_are_caught(seeded: Seeded, record_property) -> None:
     report = flo.verify.check(deepcopy(seeded.subject), *seeded.types, **seeded.arguments)
@@ -65,7 +65,6 @@ def test_seeded_bugs_are_caught(seeded: Seeded, record_property) -> None:
 
 
 @pytest.mark.parametrize("sound", SOUND, ids=lambda sound: sound.subject.name)
-@pytest.mark.every(test=3)
 def test_printed_rules_that_are_right_pass(sound: Sound) -> None:
     nested = isinstance(sound.types[0].collection, Nested)  # of which there are many more
     report = flo.verify.check(sound.subject, *sound.types, most=2 if nested and not is_thorough() else 3, tries=FEW)
@@ -235,7 +234,7 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.every(test=6)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: type(mutant.subject).__name__)
 def test_mutants_of_our_operators_are_caught(mutant: Mutant, record_property) -> None:
     types = [flo.StreamType(collection, mutant.bounded) for collection in mutant.collections]

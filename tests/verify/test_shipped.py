@@ -108,7 +108,7 @@ def test_collection(collection):
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=24)
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize(
     "lattice",
     [pytest.param(lattice, marks=pytest.mark.thorough) if str(lattice) in LONG else lattice for lattice in LATTICES],
@@ -130,7 +130,7 @@ MANY = {
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=24)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.thorough) if name in MANY else name for name in names()]
 )
@@ -146,7 +146,7 @@ def test_operator(name):
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=72)
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("name", sorted(MANY))
 def test_operator_of_many_cases(name):
     """Every sixth case."""
@@ -157,7 +157,6 @@ def test_operator_of_many_cases(name):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
-@pytest.mark.every(test=16)
 def test_function(function):
     """The solver proves what holds of all numbers, and what does not hold has a counterexample."""
     found = function.reports()

@@ -51,7 +51,6 @@ def test_data_belongs_to_the_collection(collection: Any, kind: type) -> None:
 
 
 @pytest.mark.parametrize("lattice", LATTICES, ids=str)
-@pytest.mark.every(test=3)
 def test_values_of_every_lattice(lattice: flo.Lattice[Any]) -> None:
     seen: list[Any] = []
 

@@ -11,6 +11,7 @@ from flo.api.scope import AnyBase, StreamBase
 from flo.core.errors import TypeMismatch
 from flo.core.type_names import type_name
 from flo.core.type_relations import alternatives
+from flo.core.untyped import TypeForm
 from flo.values.exact import Int128, is_wide_int, plain_type
 from flo.values.operators.elementwise import Map
 
@@ -37,13 +38,13 @@ def align_rows(verb: str, left: AnyBase, right: AnyBase) -> tuple[AnyBase, AnyBa
     return retype(left, common, verb), retype(right, common, verb)
 
 
-def is_row_type(kind: object) -> bool:
+def is_row_type(kind: TypeForm) -> bool:
     """Return whether elements of this type have named columns."""
     named = isinstance(kind, type) and (hasattr(kind, "_fields") or dataclasses.is_dataclass(kind))
     return named and bool(row_fields(kind))
 
 
-def retype(stream: AnyBase, row: Any, verb: str) -> AnyBase:
+def retype(stream: AnyBase, row: object, verb: str) -> AnyBase:
     """Return the stream with rows of this type, which has the same columns with the same or wider types."""
     from flo.columns.expression import Expression
     from flo.columns.layout import VALUE, Layout
@@ -58,7 +59,7 @@ def retype(stream: AnyBase, row: Any, verb: str) -> AnyBase:
     return retyped
 
 
-def _wider(one: Any, other: Any) -> Any:
+def _wider(one: object, other: object) -> Any:
     """Return float for integers and floats, and the same in tuples: an integer is a float, as in annotations; None if
     the types differ in something else."""
     parts, others = get_args(one), get_args(other)
@@ -71,13 +72,13 @@ def _wider(one: Any, other: Any) -> Any:
     return Optional[float] if type(None) in kinds else float  # noqa: UP045
 
 
-def row_fields(kind: object) -> dict[str, Any]:
+def row_fields(kind: TypeForm) -> dict[str, Any]:
     from flo.columns.cell import fields_of
 
     return fields_of(kind) or {}
 
 
-def _common(verb: str, name: str, one: Any, other: Any, stream: AnyBase) -> Any:
+def _common(verb: str, name: str, one: object, other: object, stream: AnyBase) -> Any:
     """Return the type of a column that has the values of both."""
     from flo.columns.aggregate_types import Kind
 
@@ -99,7 +100,7 @@ def _common(verb: str, name: str, one: Any, other: Any, stream: AnyBase) -> Any:
     return Optional[plain] if left.nullable or right.nullable else plain  # noqa: UP045
 
 
-def _nested(one: Any, other: Any) -> Any:
+def _nested(one: object, other: object) -> Any:
     """Return the type that has the tuples of both, named or not, if they differ only in which parts may be null."""
     from flo.columns.row_types import row_type
 
@@ -113,7 +114,7 @@ def _nested(one: Any, other: Any) -> Any:
     return None
 
 
-def _with_nulls(one: Any, other: Any) -> Any:
+def _with_nulls(one: object, other: object) -> Any:
     """Return the type of a part that may be null if it may be in one of both; None if they differ in something else."""
     from flo.columns.aggregate_types import Kind
 
@@ -124,7 +125,7 @@ def _with_nulls(one: Any, other: Any) -> Any:
     return Optional[plain] if plain is not None and (left.nullable or right.nullable) else plain  # noqa: UP045
 
 
-def _fits_64_bits(kind: object) -> bool:
+def _fits_64_bits(kind: TypeForm) -> bool:
     """Return whether all integers of a column fit into a signed one of 64 bits."""
     from flo.columns.cell import cell_of
 

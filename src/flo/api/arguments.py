@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
 
 from flo.api.columns import (
-    AnyFunction,
     Argument,
     TypedValue,
     bind_columns,
@@ -28,6 +27,7 @@ from flo.core.explained_calls import unknown_argument
 from flo.core.operator import fit_advice
 from flo.core.type_names import type_name
 from flo.core.type_relations import accepts, overlaps, positional_parameters, signature_of
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
 from flo.values.weighted import ZSet
@@ -106,7 +106,7 @@ def expect_parameters(verb: str, given: AnyFunction, *arguments: Argument) -> No
         ).at_users_line(stream)
 
 
-def is_narrowed(stream: AnyBase | None, kind: Any) -> bool:
+def is_narrowed(stream: AnyBase | None, kind: TypeForm) -> bool:
     """Return whether elements may have a narrower type than this: they were filtered, or are made of columns.
 
     No annotation tells what a filter leaves, and computed columns are nullable as far as is known.

@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, overload
 
 from flo.api.arguments import call_located, expect_callable
-from flo.api.columns import AnyFunction
 from flo.api.scope import AnyStream, C, Scope, T
 from flo.core.collection import Collection
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
@@ -16,6 +15,7 @@ from flo.core.graph import Graph
 from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.stream_type import Bounded, StreamTypes
 from flo.core.structural import Source
+from flo.core.untyped import AnyFunction
 from flo.program.dag import Dag, sort_by_readers
 from flo.program.tree import to_graph
 from flo.values.sequence import Sequence

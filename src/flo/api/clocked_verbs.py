@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from flo.api.arguments import expect_kind, expect_zset
 from flo.api.clock_verbs import CLOCKS, clocks_in, expect_clock
-from flo.api.columns import bind_columns, is_expression
-from flo.api.event_times import expect_column_duration, expect_same_kind, times_of
+from flo.api.columns import bind_columns
+from flo.api.event_times import bind_time, expect_column_duration, expect_same_kind, times_of
 from flo.api.scope import B2, AnyBase, B, B_co, C_co, StreamBase, T, Vertex
-from flo.core.errors import FloError, TypeMismatch, brief
+from flo.core.errors import FloError, TypeMismatch
 from flo.core.explained_calls import explain_call
 from flo.core.labels import label
 from flo.core.type_names import type_name
@@ -49,13 +49,9 @@ class ClockedVerbs(StreamBase[C_co, B_co]):
         from flo.api.stream import Retained
 
         expect_zset("retain", self)
-        if isinstance(time, tuple) or not is_expression(time):
-            raise TypeMismatch(
-                f"`time` of `retain` must be a column or an expression; got {brief(time)}"
-            ).at_users_line()
         self.scope.expect_here(clock, "retain")
-        bound = bind_columns("retain", "time", time, (self,))
-        _expect_clock(self, bound, clock, keep)
+        bound, kind = bind_time("retain", time, self)
+        _expect_clock(self, bound, kind, clock, keep)
         kept, expired = self.scope.apply(Retain(bound, keep), self, clock, verb="retain")
         result: Retained[T, B | B2] = kept._as(Retained)
         result.expired = expired
@@ -82,19 +78,11 @@ class ClockedVerbs(StreamBase[C_co, B_co]):
         return final_rows
 
 
-def _expect_clock(stream: AnyBase, time: Expression, clock: AnyBase, keep: object) -> None:
+def _expect_clock(stream: AnyBase, time: Expression, kind: type, clock: AnyBase, keep: object) -> None:
     """Raise unless the clock is of the times of the rows, and `keep` a span of them."""
     from flo.api.stream import Clock
-    from flo.columns.windowing import time_kind
 
-    cell = time.layout.cells[0]
-    kind = time_kind(cell.arrow) if time.layout.form == "value" else None
-    row_kind = type_name(time.layout.element)
-    if kind is None:
-        raise TypeMismatch(
-            f"`time` of `retain` must be integers, floats, dates or times; {time.__name__} of {{input}} is {row_kind}",
-            facts=(("{input}", stream.type.described()),),
-        ).at_users_line(stream)
+    cell, row_kind = time.layout.cells[0], type_name(time.layout.element)
     lattice = getattr(clock.collection, "lattice", None)
     if not isinstance(lattice, Max):
         raise TypeMismatch(

@@ -29,8 +29,6 @@ Asked: TypeAlias = "Callable[[T], Any] | Columns"
 """A function of rows whose result type does not affect the type of the verb's result."""
 AnyColumn: TypeAlias = "Asked[Any]"
 """A column, an expression, or a function of rows; or several in a tuple or a dict."""
-AnyFunction: TypeAlias = Callable[..., Any]
-"""A function of rows: the user's, or columns that are bound to rows."""
 COLUMNS = "columns"
 """The parameter of verbs that take columns as such, by position or by name."""
 
@@ -86,6 +84,16 @@ def describe_row(row: Argument) -> str:
         return row.name
     kind = "keys" if isinstance(row, KeyOf) else "elements"
     return f"{kind} of {{input}}" + (" or None" if isinstance(row, Perhaps) else "")
+
+
+def expect_columns(verb: str, parameter: str, given: object) -> tuple[object, ...]:
+    """Return a column, or a list of columns, as a tuple. Raises if it is something else."""
+    columns = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not columns or not is_expression(columns):
+        raise TypeMismatch(
+            f"`{parameter}` of `{verb}` must be a column, or a list of columns; got {brief(given)}"
+        ).at_users_line()
+    return columns
 
 
 def is_expression(given: object) -> bool:

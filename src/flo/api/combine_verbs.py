@@ -15,6 +15,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import Bounded
 from flo.core.structural import Wire
+from flo.core.untyped import PairFunction
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.operators.bags import BagUnion
@@ -114,7 +115,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Asked[T] | JoinKeys,
+        on: Asked[T] | JoinKeys | None = None,
         other_on: Asked[U] | JoinKeys | None = None,
         *,
         how: Literal["semi", "anti"],
@@ -140,15 +141,6 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: AnyColumn,
         suffix: str = "_right",
     ) -> Stream[ZSet[Any], B | B2]: ...
-    @overload
-    def join(
-        self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        *,
-        how: Literal["semi", "anti"],
-        where: AnyColumn,
-        suffix: str = "_right",
-    ) -> Stream[ZSet[T], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
@@ -220,7 +212,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[Set[Any], B2],
         on: AnyColumn | JoinKeys,
         other_on: AnyColumn | JoinKeys | None = None,
-        into: Callable[[Any, Any], Any] | Columns | None = None,
+        into: PairFunction | Columns | None = None,
         *,
         where: AnyColumn | None = None,
         suffix: str = "_right",
@@ -232,7 +224,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[Bag[Any], B2],
         on: AnyColumn | JoinKeys,
         other_on: AnyColumn | JoinKeys | None = None,
-        into: Callable[[Any, Any], Any] | Columns | None = None,
+        into: PairFunction | Columns | None = None,
         *,
         where: AnyColumn | None = None,
         suffix: str = "_right",
@@ -243,7 +235,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         self: CombineVerbs[Keyed[K, Any], B],
         other: Stream[Keyed[K, Any], B2],
         *,
-        into: Callable[[Any, Any], Any] | None = None,
+        into: PairFunction | None = None,
     ) -> Stream[Keyed[K, Any], B | B2]: ...
     def join(
         self,

@@ -20,6 +20,7 @@ from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C, C_co, D, StreamBase, T, U
 from flo.core.errors import TypeMismatch
 from flo.core.stream_type import Bounded
+from flo.core.untyped import AnyFunction
 from flo.values.element_value import ElementKind
 from flo.values.operators.bags import Count, FoldUnordered, SequenceDistinct, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -79,7 +80,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def flat_map(self: ElementVerbs[Set[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Set[U], B]: ...
     @overload
     def flat_map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], Iterable[U]]) -> Stream[ZSet[U], B]: ...
-    def flat_map(self, f: Any) -> Any:
+    def flat_map(self, f: AnyFunction) -> Any:
         """Replace every element by the elements that `f` returns for it."""
         return self._then(FlatMap(expect_function("flat_map", "f", f, self, columns=False)))
 
@@ -95,7 +96,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         *,
         commutative: str | None = None,
     ) -> Stream[Sequence[U], Bounded]: ...
-    def fold(self, initial: object, f: Any, *, commutative: str | None = None) -> Any:
+    def fold(self, initial: object, f: AnyFunction, *, commutative: str | None = None) -> Any:
         """Return the result of the whole stream, when it has ended.
 
         On unordered collections `f` must not depend on the order: it is tested on examples, and rejected with the

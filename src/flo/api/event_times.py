@@ -8,18 +8,22 @@ the first element decides.
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flo.api.arguments import call_located, expect_function, is_narrowed
-from flo.api.columns import AnyFunction, kind_of
+from flo.api.columns import bind_columns, is_expression, kind_of
 from flo.api.projections import element_of
 from flo.api.scope import AnyBase
 from flo.core.elements import returned_type
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.type_names import type_name
 from flo.core.type_relations import resolve_type
+from flo.core.untyped import AnyFunction
 from flo.values.event_time import expect_duration, expect_times, span_of, time_types
 from flo.values.operators.sequences import expect_pairs
+
+if TYPE_CHECKING:
+    from flo.columns.expression import Expression
 
 TimesOf: TypeAlias = "tuple[AnyFunction | None, AnyBase]"
 """The function that gives the time of an element, and the stream of the elements."""
@@ -46,6 +50,26 @@ def expect_durations_of(
         expect_times(verb, kind, stream.type, positive=positive, lateness=lateness, narrowed=narrowed)
 
     call_located(check, about=stream.described_name)
+
+
+def bind_time(verb: str, time: object, stream: AnyBase) -> tuple[Expression, type]:
+    """Return a column of times, and what these are counted in: int, float or timedelta. Raises if it has none."""
+    from flo.columns.windowing import time_kind
+
+    if isinstance(time, tuple) or not is_expression(time):
+        raise TypeMismatch(
+            f"`time` of `{verb}` must be a column or an expression; got {brief(time)}",
+            instead=((f'{verb}(…, "at")', "the column with the event time"),),
+        ).at_users_line()
+    bound = bind_columns(verb, "time", time, (stream,))
+    kind = time_kind(bound.layout.cells[0].arrow) if bound.layout.form == "value" else None
+    if kind is None:
+        raise TypeMismatch(
+            f"`time` of `{verb}` must be integers, floats, dates or times; {brief(time)} of {{input}} is "
+            f"{type_name(bound.layout.element)}",
+            facts=(("{input}", stream.type.described()),),
+        ).at_users_line(stream)
+    return bound, kind
 
 
 def expect_same_kind(verb: str, *times: TimesOf) -> None:

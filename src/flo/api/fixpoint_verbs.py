@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, overload
 from flo.api.aligning import is_row_type, retype, row_fields
 from flo.api.arguments import call_located, expect_callable, expect_kind, takes_arguments
 from flo.api.body import compile_body, name_streams, returned_streams
-from flo.api.columns import AnyFunction, kind_of
+from flo.api.columns import kind_of
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, Scope, StreamBase, T, U
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.errors import CollectionError, Origin, TypeMismatch, UnusedInputError, brief
 from flo.core.stream_type import Bounded, StreamType
 from flo.core.type_relations import accepts, signature_of
+from flo.core.untyped import AnyFunction
 from flo.program.dag import live_vertices
 from flo.values.operators.fixpoint import MOST_ROUNDS, Fixpoint, RowLimit, expect_rounds
 from flo.values.operators.joins import CONVERSIONS

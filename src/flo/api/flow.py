@@ -39,6 +39,7 @@ from flo.core.program_outline import Outline
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
 from flo.core.type_names import type_name
 from flo.core.typing import program
+from flo.core.untyped import AnyFunction
 from flo.program.dag import Dag, live_vertices
 from flo.program.identity import assign_ids
 from flo.program.outline import outline_program
@@ -132,9 +133,9 @@ class Flow(Displayed, HasMethods):
     ) -> Stream[ZSet[T], Bounded]: ...
     @overload
     def table(
-        self, name: str, row: Any, *, key: KeyColumns, order_by: str | None = None, bounded: bool = False
+        self, name: str, row: object, *, key: KeyColumns, order_by: str | None = None, bounded: bool = False
     ) -> Stream[ZSet[Any], Unbounded]: ...
-    def table(self, name: str, row: Any, *, key: Any, order_by: Any = None, bounded: bool = False) -> Any:
+    def table(self, name: str, row: object, *, key: object, order_by: Any = None, bounded: bool = False) -> Any:
         """Declare an input of upserts and deletes by primary key: the current rows, as a z-set.
 
         It takes rows, which replace the row of their key, and `flo.delete(key)`. Later ones win, and to delete what is
@@ -158,12 +159,12 @@ class Flow(Displayed, HasMethods):
         """
         return self._scope.add_now(because, "now")
 
-    def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
+    def constant(self, collection: type[C] | C, data: object) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data."""
         return add_constant(self._scope, collection, data)
 
     def fixpoint(
-        self, *, body: Callable[..., Any], most_rounds: int = MOST_ROUNDS, **relations: type[ZSet[Any]] | ZSet[Any]
+        self, *, body: AnyFunction, most_rounds: int = MOST_ROUNDS, **relations: type[ZSet[Any]] | ZSet[Any]
     ) -> Any:
         """Return relations that are defined by each other: `flow.fixpoint(paths=flo.ZSet[Path], …, body=…)`.
 

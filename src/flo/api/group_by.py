@@ -35,6 +35,7 @@ from flo.core.explained_calls import explain_methods
 from flo.core.nested import Nested
 from flo.core.structural import Source
 from flo.core.type_names import type_name
+from flo.core.untyped import TypeForm
 from flo.program.on_time import END, START
 from flo.values.event_time import TimeWindow
 from flo.values.operators.elementwise import Map
@@ -371,7 +372,7 @@ class _Plan:
             raise error.at_users_line(self.stream) from None
 
 
-def _converted(spec: AggregateSpec, kind: Any) -> tuple[tuple[str, str], ...]:
+def _converted(spec: AggregateSpec, kind: TypeForm) -> tuple[tuple[str, str], ...]:
     """Return how to make a column fit: numbers of texts and durations, and texts of others."""
     from flo.columns.aggregate_types import Kind
     from flo.values.exact import plain_type
@@ -388,7 +389,7 @@ def _converted(spec: AggregateSpec, kind: Any) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def _or_none(kind: Any) -> Any:
+def _or_none(kind: TypeForm) -> Any:
     from flo.columns.aggregate_types import or_none
 
     return or_none(kind)

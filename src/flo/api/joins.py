@@ -386,7 +386,7 @@ def _matched(
     return stream._then_named("join", kind(keys[0], keys[1]), present)
 
 
-def _with_missing(pairs: AnyBase, alone: AnyBase, sides: JoinSides, side: int, row: Any) -> AnyStream:
+def _with_missing(pairs: AnyBase, alone: AnyBase, sides: JoinSides, side: int, row: object) -> AnyStream:
     """Return the pairs, and the rows of one side without a partner, with nulls for its columns."""
     from flo.columns.building import literal
     from flo.columns.expression import Expression

@@ -15,6 +15,7 @@ from flo.api.scope import B2, B3, C2, B, B_co, C, C_co, D, K, StreamBase, T, U
 from flo.core.errors import TypeMismatch, brief
 from flo.core.explained_calls import explain_call
 from flo.core.stream_type import StreamType
+from flo.core.untyped import AnyFunction
 from flo.values.element_value import ElementKind
 from flo.values.event_time import Duration
 from flo.values.keyed import Keyed
@@ -40,7 +41,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def key_by(
         self: KeyedVerbs[Partitioned[T], B], key: Columns | list[Columns]
     ) -> Stream[Keyed[Any, Sequence[T]], B]: ...
-    def key_by(self, key: Any) -> Any:
+    def key_by(self, key: object) -> Any:
         """Split into one stream per key; the order within each key is kept. In a partitioned log all rows of a key must
         be in one partition."""
         operator = KeyPartitions if isinstance(self.collection, Partitioned) else KeyBy
@@ -84,7 +85,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         keep: Duration,
     ) -> CurrentStates[tuple[K, U], B | B2]: ...
     @explain_call(initial="current(0, f)", f="current(0, f)")
-    def current(self, initial: Any, f: Any, *, clock: Any = None, keep: Any = None) -> Any:
+    def current(self, initial: object, f: AnyFunction, *, clock: Any = None, keep: Any = None) -> Any:
         """Return the latest result of a running function for each key, as a z-set of (key, result). `f` gets the result
         so far, at first `initial`, and the next row of the key.
 

@@ -14,6 +14,7 @@ from flo.api.columns import Columns, bind_columns, is_expression, kind_of
 from flo.api.scope import AnyBase
 from flo.core.errors import TypeMismatch, brief
 from flo.core.explained_calls import explain_call
+from flo.core.untyped import TypeForm
 
 if TYPE_CHECKING:
     from flo.columns.expression import Expression
@@ -166,7 +167,7 @@ def _any_column(stream: AnyBase) -> str:
     return "value" if layout is None else layout.names[0]
 
 
-def _has_order(kind: object) -> bool:
+def _has_order(kind: TypeForm) -> bool:
     """Return whether all values of a type have an order, as far as the type says."""
     from flo.columns.known_types import is_orderable
 

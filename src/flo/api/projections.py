@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
-from flo.api.columns import (
-    COLUMNS,
-    AnyFunction,
-    bind_columns,
-    expect_own_expression,
-    is_expression,
-    kind_of,
-    unknown_column,
-)
+from flo.api.columns import COLUMNS, bind_columns, expect_own_expression, is_expression, kind_of, unknown_column
 from flo.api.scope import AnyBase
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type
 from flo.core.errors import FloError, TypeMismatch, brief
 from flo.core.labels import label
 from flo.core.type_names import type_name
+from flo.core.untyped import AnyFunction
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 

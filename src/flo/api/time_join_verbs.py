@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never
 
 from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.clock_verbs import find_clock, share_clock
-from flo.api.columns import AnyFunction, Perhaps, bind_columns, is_expression, row_layout
+from flo.api.columns import Perhaps, bind_columns, expect_columns, is_expression, row_layout
 from flo.api.event_times import TimesOf, expect_same_kind, time_type, times_of
 from flo.api.joins import RIGHT, combined_names, expect_comparable, sides_of, without_null_keys
 from flo.api.scope import B2, AnyBase, B, B_co, C_co, StreamBase, T, U
@@ -15,6 +15,7 @@ from flo.core.elements import returned_type
 from flo.core.errors import TypeMismatch, brief
 from flo.core.explained_calls import explain_call
 from flo.core.type_names import type_name
+from flo.core.untyped import AnyFunction
 from flo.values.event_time import Duration, is_duration_of, span_of, time_types
 from flo.values.exact import plain_type
 from flo.values.operators.interval_joins import IntervalJoin
@@ -56,7 +57,8 @@ class TimeJoinVerbs(StreamBase[C_co, B_co]):
         _expect_option("how", how, ("left", "inner"))
         self.scope.expect_here(other, "join_asof")
         expect_kind("join_asof", other, ZSet)
-        keys = _columns("by", by), _columns("other_by", by if other_by is None else other_by)
+        given = {"by": by, "other_by": by if other_by is None else other_by}
+        keys = [None if each is None else expect_columns("join_asof", name, each) for name, each in given.items()]
         if (keys[0] is None) != (keys[1] is None) or (keys[0] and keys[1] and len(keys[0]) != len(keys[1])):
             raise TypeMismatch(
                 "`by` and `other_by` of `join_asof` must have as many columns",
@@ -110,18 +112,6 @@ def _expect_option(name: str, given: object, options: tuple[str, ...]) -> None:
             f"`{name}` of `join_asof` must be {' or '.join(map(repr, options))}; got {brief(given)}",
             instead=tuple((f'{name}="{option}"', "") for option in options),
         ).at_users_line()
-
-
-def _columns(name: str, given: object) -> tuple[object, ...] | None:
-    """Return columns as a tuple."""
-    if given is None:
-        return None
-    columns = tuple(given) if isinstance(given, (list, tuple)) else (given,)
-    if not columns or not is_expression(columns):
-        raise TypeMismatch(
-            f"`{name}` of `join_asof` must be a column, or a list of columns; got {brief(given)}"
-        ).at_users_line()
-    return columns
 
 
 def _bound(name: str, given: object, stream: AnyBase) -> Expression:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from flo.api.arguments import expect_no_argument, expect_zset
 from flo.api.clock_verbs import read_clock
-from flo.api.columns import Asked, bind_columns, is_expression, row_layout
-from flo.api.event_times import expect_column_duration, expect_durations_of, expect_time
+from flo.api.columns import Asked, bind_columns, expect_columns, row_layout
+from flo.api.event_times import bind_time, expect_column_duration, expect_durations_of, expect_time
 from flo.api.projections import columns_of
 from flo.api.row_verbs import project_rows
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C, C_co, D, StreamBase, T
-from flo.core.errors import TypeMismatch, brief
+from flo.core.errors import TypeMismatch
 from flo.core.explained_calls import explain_call
-from flo.core.type_names import type_name
 from flo.program.dag import WindowColumns
 from flo.program.on_time import END, START
 from flo.values.element_value import ElementKind, Windowable
@@ -227,40 +226,19 @@ def session_columns(rows: AnyBase, gap: Duration, time: Column, by: object) -> A
     from flo.columns.functions import call
     from flo.columns.projection import Widened
 
-    key = None if by is None else bind_columns("session", "by", _key_columns(by), (rows,))
+    key = None if by is None else bind_columns("session", "by", expect_columns("session", "by", by), (rows,))
     bound = bind_columns("session", "time", call(START, (time,)), (rows,)).layout.cells[0].annotation
     into = Widened(row_layout("session", "time", rows), {START: bound, END: bound})
     operator = SessionColumns(gap, bind_columns("session", "time", time, (rows,)), key, into)
     return _with_windows(rows._then_named("session", operator), rows, time)
 
 
-def _key_columns(by: object) -> tuple[object, ...]:
-    columns = tuple(by) if isinstance(by, (list, tuple)) else (by,)
-    if not columns or not is_expression(columns):
-        raise TypeMismatch(f"`by` of `session` must be a column, or a list of columns; got {brief(by)}").at_users_line()
-    return columns
-
-
 def _expect_windows(stream: AnyBase, verb: str, time: object, **durations: object) -> tuple[dict[str, str], bool]:
     """Return the columns of the rows, and whether the time may be null. Raises if there are no such windows."""
     own = columns_of(stream, verb)
-    if isinstance(time, tuple) or not is_expression(time):
-        raise TypeMismatch(
-            f"`time` of `{verb}` must be a column or an expression; got {brief(time)}",
-            instead=((f'{verb}(…, "at")', "the column with the event time"),),
-        ).at_users_line()
-    from flo.columns.windowing import time_kind
-
-    layout = bind_columns(verb, "time", time, (stream,)).layout
-    kind = time_kind(layout.cells[0].arrow) if layout.form == "value" else None
-    if kind is None:
-        raise TypeMismatch(
-            f"`time` of `{verb}` must be integers, floats, dates or times; {brief(time)} of {{input}} is "
-            f"{type_name(layout.element)}",
-            facts=(("{input}", stream.type.described()),),
-        ).at_users_line(stream)
+    bound, kind = bind_time(verb, time, stream)
     for name, given in durations.items():
-        expect_column_duration(verb, name, given, kind, layout.element)
+        expect_column_duration(verb, name, given, kind, bound.layout.element)
     taken = next((name for name in (START, END) if name in own), None)
     if taken is not None:
         raise TypeMismatch(
@@ -268,4 +246,4 @@ def _expect_windows(stream: AnyBase, verb: str, time: object, **durations: objec
             facts=(("columns", ", ".join(own)),),
             instead=((f'{{input}}.rename({{"{taken}": "…"}})', "another name"), (f'drop("{taken}")', "without it")),
         ).at_users_line(stream)
-    return {name: name for name in own}, layout.cells[0].nullable
+    return {name: name for name in own}, bound.layout.cells[0].nullable

@@ -19,7 +19,7 @@ from flo.api.arguments import (
     expect_number,
     expect_optional,
 )
-from flo.api.columns import WEIGHTS, AnyColumn, AnyFunction, Asked, Columns, bind_columns, is_expression
+from flo.api.columns import WEIGHTS, AnyColumn, Asked, Columns, bind_columns, is_expression
 from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
 from flo.api.projections import columns_of, expect_new_name
 from flo.api.scope import AnyBase, AnyStream, B, B_co, C_co, StreamBase, T
@@ -28,6 +28,7 @@ from flo.core.elements import belongs, returned_type
 from flo.core.errors import HasVerbs, TypeMismatch, UnknownVerbError, brief
 from flo.core.type_names import type_name
 from flo.core.type_relations import without_none
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.exact import plain_type
 from flo.values.operators.over import AGGREGATES, WHOLE, Frame, FrameBound, Over, WindowFunction
 from flo.values.operators.zset_ranking import TopK
@@ -307,7 +308,7 @@ class RowsOver(HasVerbs, Generic[B]):
         return bound
 
 
-def _can_add(kind: object, bound: object) -> bool:
+def _can_add(kind: TypeForm, bound: object) -> bool:
     if isinstance(bound, bool):
         return False
     if kind is date:

@@ -14,11 +14,12 @@ import narwhals as nw
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
 from flo.columns.function_types import Declared, result_type
-from flo.columns.known_types import Unclear, describe_type, has_own_order, is_fixed_tuple, is_orderable
+from flo.columns.known_types import Unclear, has_own_order, is_fixed_tuple, is_orderable
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.errors import brief
+from flo.core.type_names import type_name
 from flo.core.type_relations import accepts, positional_parameters, without_none
 from flo.core.untyped import TypeForm
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
@@ -88,7 +89,7 @@ def _any_null(kinds: tuple[Kind, ...]) -> bool:
 def _expect(wanted: str, kinds: tuple[Kind, ...], *classes: type) -> None:
     for kind in kinds:
         if kind.plain is not Any and plain_type(kind.plain) not in classes:
-            raise TypeError(f"it must get {wanted}; got {describe_type(kind.plain)}")
+            raise TypeError(f"it must get {wanted}; got {type_name(kind.plain)}")
 
 
 def _expect_numbers(kinds: tuple[Kind, ...]) -> None:
@@ -98,7 +99,7 @@ def _expect_numbers(kinds: tuple[Kind, ...]) -> None:
 def _expect_order(kinds: tuple[Kind, ...]) -> None:
     for kind in kinds:
         if kind.plain is not Any and not (is_orderable(kind.plain) or has_own_order(kind.plain)):
-            raise TypeError(f"it must get values that have an order; {describe_type(kind.plain)} has none")
+            raise TypeError(f"it must get values that have an order; {type_name(kind.plain)} has none")
 
 
 def _sum(call: AggregateCall) -> TypedAggregate:
@@ -198,7 +199,7 @@ def _finishing(finish: object, totals: object) -> tuple[Any, Any]:
     if isinstance(finish, (str, nw.Expr)):
         layout = Layout.of(totals)
         if layout is None:
-            raise TypeError(f"totals of type {describe_type(totals)} have no columns")
+            raise TypeError(f"totals of type {type_name(totals)} have no columns")
         expression = Expression(finish, (layout,))
         return expression, expression.kind
     if not callable(finish):
@@ -207,8 +208,8 @@ def _finishing(finish: object, totals: object) -> tuple[Any, Any]:
     if expected is not None and not accepts(expected.kind, totals):
         parts = tuple(map(plain_type, get_args(totals)))
         got: Any = tuple[parts] if is_fixed_tuple(totals) else plain_type(totals)  # type: ignore[valid-type]
-        wanted = describe_type(expected.kind)
-        raise TypeError(f"`finish` gets the totals: expected {wanted} as `{expected.name}`, got {describe_type(got)}")
+        wanted = type_name(expected.kind)
+        raise TypeError(f"`finish` gets the totals: expected {wanted} as `{expected.name}`, got {type_name(got)}")
     try:
         kind = result_type(finish, (totals,))
     except Unclear as why:

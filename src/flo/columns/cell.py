@@ -17,16 +17,16 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from flo.core.untyped import Element, TypeForm
+from flo.core.untyped import Element, ElementFunction, TypeForm
 from flo.values.exact import ALL_DIGITS, Digits, plain_type
 
-WriteCells = Callable[[list[Any]], list[Any]]
+WriteCells = Callable[[list[Element]], list[Element]]
 """Converts Python values to what Arrow accepts."""
-ReadCells = Callable[[list[Any]], list[Any]]
+ReadCells = Callable[[list[Element]], list[Element]]
 
 AT_ONCE = 1024
 """The number of rows transposed at once: Python is slow with very many arguments."""
-PLAIN: dict[Any, pa.DataType] = {
+PLAIN: dict[TypeForm, pa.DataType] = {
     int: pa.int64(),
     float: pa.float64(),
     bool: pa.bool_(),
@@ -50,7 +50,7 @@ class Cell:
     nullable: bool = False
     write: WriteCells | None = None
     read: ReadCells | None = None
-    among: tuple[Any, ...] | None = None
+    among: tuple[Element, ...] | None = None
     """The only values, as Arrow stores them, if the type enumerates them."""
     hashable: bool = True
 
@@ -70,12 +70,12 @@ class Cell:
         is_short = pa.types.is_float16(self.arrow) or pa.types.is_float32(self.arrow)
         return is_short or getattr(self.arrow, "unit", None) in ("s", "ms")
 
-    def to_array(self, values: list[Any]) -> pa.Array:
+    def to_array(self, values: list[Element]) -> pa.Array:
         """Convert values to an array. Raises Arrow's error if a value does not fit."""
         return pa.array(self.write(values) if self.write else values, self.arrow)
 
-    def to_values(self, array: pa.Array | pa.ChunkedArray) -> list[Any]:
-        values: list[Any] = array.to_pylist()
+    def to_values(self, array: pa.Array | pa.ChunkedArray) -> list[Element]:
+        values: list[Element] = array.to_pylist()
         return self.read(values) if self.read else values
 
 
@@ -132,7 +132,7 @@ def _class(kind: Any) -> Cell | None:
     return cell and dataclasses.replace(cell, hashable=cell.hashable and plain.__hash__ is not None)
 
 
-def fields_of(kind: TypeForm) -> dict[str, Any] | None:
+def fields_of(kind: TypeForm) -> dict[str, TypeForm] | None:
     """Return the columns and types of a row type's fields; None if it is not a row type."""
     parameters = getattr(get_origin(kind), "__parameters__", None)
     if isinstance(parameters, tuple):  # such as TimeWindow[int]
@@ -161,7 +161,7 @@ def fields_of(kind: TypeForm) -> dict[str, Any] | None:
     return {column: hints.get(name, Any) for column, name in zip(columns, names, strict=True)}
 
 
-def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Any]], list[list[Any]]]:
+def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Element]], list[list[Element]]]:
     """Return a function that converts rows to a list per column."""
     if typing.is_typeddict(kind):
         return lambda rows: [[row[name] for row in rows] for name in fields]
@@ -170,8 +170,8 @@ def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Any]], list
     return lambda rows: [[getattr(row, name) for row in rows] for name in fields]
 
 
-def each_column(rows: list[Element]) -> list[list[Any]]:
-    columns: list[list[Any]] = [[] for _ in rows[0]]
+def each_column(rows: list[Element]) -> list[list[Element]]:
+    columns: list[list[Element]] = [[] for _ in rows[0]]
     for start in range(0, len(rows), AT_ONCE):
         for column, part in zip(columns, zip(*rows[start : start + AT_ONCE], strict=True), strict=True):
             column.extend(part)
@@ -185,7 +185,7 @@ def _struct(kind: TypeForm, names: list[str], kinds: list[TypeForm], columns: An
     known = [cell for cell in cells if cell is not None]
     arrow = pa.struct([pa.field(n, c.arrow, c.nullable) for n, c in zip(names, known, strict=True)])
 
-    def write(rows: list[Element]) -> list[Any]:
+    def write(rows: list[Element]) -> list[Element]:
         there = [row for row in rows if row is not None]
         if not there:
             return rows
@@ -193,7 +193,7 @@ def _struct(kind: TypeForm, names: list[str], kinds: list[TypeForm], columns: An
         written = (dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True))
         return [None if row is None else next(written) for row in rows]
 
-    def read(rows: list[Element]) -> list[Any]:
+    def read(rows: list[Element]) -> list[Element]:
         there = [row for row in rows if row is not None]
         parts = [[row[name] for row in there] for name in names]
         parts = [c.read(v) if c.read else v for c, v in zip(known, parts, strict=True)]
@@ -203,7 +203,7 @@ def _struct(kind: TypeForm, names: list[str], kinds: list[TypeForm], columns: An
     return Cell(kind, arrow, False, write, read, hashable=all(cell.hashable for cell in known))
 
 
-def _list(kind: TypeForm, inner: Cell | None, constructor: Callable[[list[Any]], Any]) -> Cell | None:
+def _list(kind: TypeForm, inner: Cell | None, constructor: Callable[[list[Element]], Element]) -> Cell | None:
     if inner is None:
         return None
     field = pa.field("item", inner.arrow, inner.nullable)
@@ -213,7 +213,7 @@ def _list(kind: TypeForm, inner: Cell | None, constructor: Callable[[list[Any]],
     return Cell(kind, pa.list_(field), False, write, read, hashable=inner.hashable and constructor is tuple)
 
 
-def _some(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
+def _some(convert: ElementFunction) -> Callable[[list[Element]], list[Element]]:
     """Apply the conversion to every value that is not None."""
     return lambda values: [None if value is None else convert(value) for value in values]
 
@@ -253,7 +253,7 @@ def _moments(zone: str | None) -> WriteCells:
     """Reject times with a zone for columns without one, and the reverse. Arrow would drop the zone or assume UTC, and
     not return the same values."""
 
-    def write(moments: list[Any]) -> list[Any]:
+    def write(moments: list[Element]) -> list[Element]:
         for moment in moments:
             if moment is not None and (moment.tzinfo is None) is not (zone is None):
                 has = "no zone" if moment.tzinfo is None else "a zone"

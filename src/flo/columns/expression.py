@@ -35,14 +35,14 @@ from flo.columns.node_functions import broadcast
 from flo.columns.nodes import NodeValue
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
-from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
-from flo.core.untyped import Element, TypeForm
+from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users, shorten
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.canonical import instant_element
 from flo.values.exact import IntSum
 from flo.values.operators import shapes
 from flo.values.row_functions import RowFunction
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=AnyFunction)
 ON_VALUES = str(Path(shapes.__file__).parent.parent)
 CALLING: set[CodeType] = set()
 
@@ -117,8 +117,7 @@ class Expression(RowFunction):
         if called is not None:
             self.__dict__["arguments"] = called
         self.text = expression_text(given)
-        text = readable(given)
-        self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
+        self.__name__ = shorten(readable(given))
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
@@ -377,7 +376,7 @@ class Expression(RowFunction):
             self._results[tuple(map(id, row))] = row, result
 
     @cached_property
-    def _getter(self) -> Callable[..., Any] | None:
+    def _getter(self) -> AnyFunction | None:
         """A function that reads columns from elements, if the expression does nothing else: elements have the values of
         the columns, unless these round."""
         if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):

@@ -15,12 +15,12 @@ import inspect
 import operator
 import sys
 import typing
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from types import FunctionType, MethodDescriptorType, ModuleType, NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 from uuid import UUID
 
 from flo.columns.cell import fields_of
@@ -33,7 +33,6 @@ from flo.columns.known_types import (
     OPERATIONS,
     Unclear,
     binary_type,
-    describe_type,
     indexed_type,
     is_fixed_tuple,
     item_type_at,
@@ -44,7 +43,8 @@ from flo.columns.known_types import (
 )
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
-from flo.core.untyped import TypeForm
+from flo.core.type_names import type_name
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.exact import plain_type
 
 DEEP = 8
@@ -65,7 +65,7 @@ class Declared:
 
     derived = True
 
-    def __init__(self, function: Callable[..., Any], returns: Any) -> None:
+    def __init__(self, function: AnyFunction, returns: Any) -> None:
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", None) or label(function)
         self.returns = returns  # read by `returned_type`
@@ -139,7 +139,7 @@ def _asked(rule: Any, function: Any, kinds: tuple[TypeForm, ...], named: dict[st
 
 def _method(kind: TypeForm, name: str) -> Any:
     if (kind, name) not in METHODS:
-        raise Unclear(f"the return type of `{name}` of {describe_type(kind)} is unknown")
+        raise Unclear(f"the return type of `{name}` of {type_name(kind)} is unknown")
     return METHODS[kind, name]
 
 
@@ -255,9 +255,9 @@ class _Body:
             case ast.IfExp(test, body, orelse):
                 return union_of(self.within(test, True, body), self.within(test, False, orelse))
             case ast.Tuple(parts):
-                return tuple[tuple(self.parts(parts))]  # type: ignore[misc]
+                return tuple[tuple(map(self.kind, parts))]  # type: ignore[misc]
             case ast.List(parts) if parts:
-                return list[union_of(*self.parts(parts))]  # type: ignore[misc]
+                return list[union_of(*map(self.kind, parts))]  # type: ignore[misc]
             case ast.JoinedStr():
                 return str
             case ast.ListComp(element, loops):
@@ -267,17 +267,6 @@ class _Body:
             case ast.Call(function, given, named):
                 return self.called(function, given, named)
         raise Unclear(f"the type of `{ast.unparse(node)}` is not certain")
-
-    def parts(self, nodes: list[ast.expr]) -> Iterator[Any]:
-        for node in nodes:
-            if not isinstance(node, ast.Starred):
-                yield self.kind(node)
-                continue
-            kind = self.kind(node.value)
-            fields = fields_of(kind)
-            if not is_fixed_tuple(kind) and not (fields and issubclass(get_origin(kind) or kind, tuple)):
-                raise Unclear(f"the length of `*{ast.unparse(node.value)}` is unknown")
-            yield from fields.values() if fields else get_args(kind)
 
     def name(self, name: str) -> Any:
         if name in self.names:
@@ -410,15 +399,11 @@ def _field(kind: TypeForm, name: str) -> Any:
     plain = get_origin(kind) or kind
     if isinstance(plain, type) and issubclass(plain, Enum) and name in ("name", "value"):
         return str if name == "name" else union_of(*(constant_type(member.value) for member in plain))
-    if dataclasses.is_dataclass(plain) or hasattr(plain, "_fields"):
-        hints = typing.get_type_hints(plain)
-        if name in hints and not getattr(plain, "__parameters__", ()):
-            return hints[name]
     attribute = inspect.getattr_static(plain, name, None)
     function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
     if isinstance(attribute, (property, functools.cached_property)) and function is not None:
         return result_type(function, (kind,), 1)
-    raise Unclear(f"the type of `{name}` of {describe_type(kind)} is unknown")
+    raise Unclear(f"the type of `{name}` of {type_name(kind)} is unknown")
 
 
 def _may_be_false(kind: Any) -> bool:
@@ -435,4 +420,4 @@ def _expect_truth(kind: TypeForm, method: str) -> None:
         function = inspect.getattr_static(get_origin(each) or each, method, None)
         generated = isinstance(function, FunctionType) and function.__code__.co_filename.startswith("<")
         if isinstance(function, FunctionType) and not generated and returned_type(function) is not bool:
-            raise Unclear(f"`{method}` of {describe_type(each)} is not annotated to return bool")
+            raise Unclear(f"`{method}` of {type_name(each)} is not annotated to return bool")

@@ -26,7 +26,7 @@ from flo.columns.nodes import ComputeNode, Data
 from flo.core.errors import ElementError
 
 
-def call(name: str, columns: tuple[Any, ...], **options: Any) -> nw.Expr:
+def call(name: str, columns: tuple[Any, ...], **options: object) -> nw.Expr:
     """Return the expression that calls a function of Flo's on columns or expressions."""
     node = copy.copy(nw.coalesce("any")._nodes[0])  # a function of each row, with any number of operands
     node.name, node.exprs, node.kwargs = name, columns, options

@@ -165,6 +165,13 @@ def sort_with_indices(small: Indices, bits: int) -> Indices:
     return both
 
 
+def first_of_each(groups: Indices, count: int) -> Indices:
+    """Return the first index of each of so many groups; -1 of one that does not occur."""
+    firsts = np.full(count, -1)
+    firsts[groups[::-1]] = np.arange(len(groups))[::-1]  # the last value that is assigned stays
+    return firsts
+
+
 def grouped(numbers: Indices) -> tuple[Indices, Indices, Indices]:
     """The indices that sort the numbers, stably; the distinct numbers; and the count of each."""
     if is_sorted(numbers):

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from flo.columns.cell import fields_of
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.exact import IntSum, is_wide_int, plain_type
 from flo.values.operators.zset_ranking import is_plain_tuple
 
@@ -69,7 +69,7 @@ def members(kind: TypeForm) -> list[Any]:
     return [kind]
 
 
-def union_of(*kinds: object) -> TypeForm:
+def union_of(*kinds: TypeForm) -> TypeForm:
     """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
     widths, the wider one is used."""
     merged: list[Any] = []
@@ -100,14 +100,6 @@ def _merged(kind: TypeForm, other: object) -> TypeForm:
 def is_fixed_tuple(kind: TypeForm) -> bool:
     parts = get_args(kind)
     return get_origin(kind) is tuple and bool(parts) and parts[-1] is not ...
-
-
-def describe_type(kind: TypeForm) -> str:
-    return " | ".join("None" if each is NoneType else type_name(each) for each in _split(kind))
-
-
-def _split(kind: TypeForm) -> tuple[TypeForm, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
 _ORDERED = (int, float, bool, str, bytes, date, datetime, time, timedelta, Decimal, UUID, NoneType, None)
@@ -145,9 +137,21 @@ def has_own_order(kind: TypeForm) -> bool:
     return getattr(kind, "__lt__", None) not in (getattr(object, "__lt__", None), tuple.__lt__)
 
 
-_INTS = {bool, int}
-_NUMBERS = {bool, int, float}
-_MOMENTS = {date, datetime}
+_INTS = (bool, int)
+_NUMBERS = (bool, int, float)
+_SAMPLES: dict[TypeForm, Any] = {
+    bool: True,
+    int: 3,
+    float: 2.5,
+    Decimal: Decimal(2),
+    str: "a",
+    bytes: b"a",
+    date: date(2024, 1, 2),
+    datetime: datetime(2024, 1, 2),
+    timedelta: timedelta(days=1),
+}
+"""A value of each type for which the type of a result depends on the types of the operands alone."""
+_BY_SIGN = dict(OPERATIONS.values())
 
 
 def binary_type(sign: str, left: object, right: object, exponent: object = None) -> TypeForm:
@@ -163,36 +167,19 @@ def binary_type(sign: str, left: object, right: object, exponent: object = None)
 
 
 def _operated(sign: str, one: object, other: object, exponent: object) -> TypeForm:
-    kinds = {each for each in (one, other) if isinstance(each, type)}
-    numbers = kinds <= _NUMBERS and kinds
-    if numbers and sign in ("+", "-", "*", "//", "%"):
-        return float if float in kinds else int
-    if numbers and sign == "/":
-        return float
-    if numbers and sign in ("&", "|", "^") and float not in kinds:
-        return bool if kinds == {bool} else int
-    if numbers and sign in ("<<", ">>") and float not in kinds:
-        return int
-    if numbers and sign == "**":
+    if sign == "**" and one in _NUMBERS and other in _NUMBERS:
         return _power(one, other, exponent)
-    if kinds <= {Decimal, bool, int} and Decimal in kinds and sign in ("+", "-", "*", "/", "//", "%"):
-        return Decimal
     if sign == "%" and one is str:
         return str
-    if sign == "+" and one == other and one in (str, bytes, timedelta):
-        return one
     if sign == "+" and is_fixed_tuple(one) and is_fixed_tuple(other):
         return tuple[(*get_args(one), *get_args(other))]  # type: ignore[misc]
     if sign == "+" and get_origin(one) is get_origin(other) is list:
         return list[union_of(get_args(one)[0], get_args(other)[0])]  # type: ignore[misc]
-    if sign == "*" and one in (str, bytes) and other in _INTS:
-        return one
-    if sign == "*" and other in (str, bytes) and one in _INTS:
-        return other
-    moment = _of_moments(sign, one, other)
-    if moment is not None:
-        return moment
-    raise Unclear(f"the type of `{sign}` on {describe_type(one)} and {describe_type(other)} is unknown")
+    try:
+        result = type(_BY_SIGN[sign](_SAMPLES[plain_type(one)], _SAMPLES[plain_type(other)]))
+    except (KeyError, TypeError):
+        raise Unclear(f"the type of `{sign}` on {type_name(one)} and {type_name(other)} is unknown") from None
+    return next((each for each in (one, other) if plain_type(each) is result), result)  # with its annotation
 
 
 def _power(one: object, other: object, exponent: object) -> TypeForm:
@@ -200,26 +187,10 @@ def _power(one: object, other: object, exponent: object) -> TypeForm:
         return int if exponent >= 0 else float
     if one is float and other in _INTS:
         return float
-    raise Unclear(
-        f"a power of {describe_type(one)} and {describe_type(other)} may be an int, a float or a complex number"
-    )
+    raise Unclear(f"a power of {type_name(one)} and {type_name(other)} may be an int, a float or a complex number")
 
 
-def _of_moments(sign: str, one: object, other: object) -> TypeForm:
-    if sign in ("+", "-") and plain_type(one) in _MOMENTS and other is timedelta:
-        return one
-    if sign == "+" and one is timedelta and plain_type(other) in _MOMENTS:
-        return other
-    if sign == "-" and plain_type(one) == plain_type(other) and plain_type(one) in (date, datetime, timedelta):
-        return timedelta
-    if one is timedelta and other is timedelta:
-        return {"/": float, "//": int, "%": timedelta}.get(sign)
-    if sign in ("*", "/", "//") and one is timedelta and other in _NUMBERS and not (sign == "//" and other is float):
-        return timedelta
-    return timedelta if sign == "*" and other is timedelta and one in _NUMBERS else None
-
-
-def unary_type(sign: str, kind: Any) -> TypeForm:
+def unary_type(sign: str, kind: TypeForm) -> TypeForm:
     """Return the type of `-x`, `+x` and `~x`."""
     results = []
     for each in members(kind):
@@ -228,7 +199,7 @@ def unary_type(sign: str, kind: Any) -> TypeForm:
         elif is_wide_int(each) or (each in (float, Decimal, timedelta) and sign != "~"):
             results.append(each)
         elif each is not NoneType:
-            raise Unclear(f"the type of `{sign}` on {describe_type(each)} is unknown")
+            raise Unclear(f"the type of `{sign}` on {type_name(each)} is unknown")
     return union_of(*results)
 
 
@@ -244,14 +215,14 @@ def items_of(kind: TypeForm) -> TypeForm:
         elif parts and get_origin(each) in _ITERABLES:
             items.append(parts[0])
         elif each is not NoneType:
-            raise Unclear(f"the element type of {describe_type(each)} is unknown")
+            raise Unclear(f"the element type of {type_name(each)} is unknown")
     return union_of(*items)
 
 
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
-def item_type_at(kind: Any, index: object) -> TypeForm:
+def item_type_at(kind: TypeForm, index: object) -> TypeForm:
     """Return the type of `x[place]` for a known place."""
     items = []
     for each in members(kind):
@@ -284,10 +255,10 @@ def indexed_type(kind: TypeForm, *, is_slice: bool) -> TypeForm:
         return parts[1]
     if is_fixed_tuple(kind) and not is_slice:
         return union_of(*parts)
-    raise Unclear(f"the item type of {describe_type(kind)} is unknown")
+    raise Unclear(f"the item type of {type_name(kind)} is unknown")
 
 
-def _rounded(kind: Any, digits: object = None) -> TypeForm:
+def _rounded(kind: TypeForm, digits: object = None) -> TypeForm:
     results = []
     for each in members(kind):
         if each in _INTS:
@@ -297,13 +268,13 @@ def _rounded(kind: Any, digits: object = None) -> TypeForm:
         elif each in (float, Decimal):
             results.append(int if digits in (None, NoneType) else each)
         elif each is not NoneType:
-            raise Unclear(f"the type of `round` on {describe_type(each)} is unknown")
+            raise Unclear(f"the type of `round` on {type_name(each)} is unknown")
     if digits is not None and int not in members(digits):
         raise Unclear("the digits of `round` must be an int")
     return union_of(*results)
 
 
-def _extreme(*kinds: object, **named: object) -> TypeForm:
+def _extreme(*kinds: TypeForm, **named: object) -> TypeForm:
     if set(named) - {"key", "default"}:
         raise Unclear("`min` or `max` has an unknown argument")
     item = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
@@ -320,7 +291,7 @@ def _total(kind: TypeForm, start: object = int) -> TypeForm:
     return union_of(start, total)  # an empty sum is the start
 
 
-def _moment(*kinds: object, **named: object) -> TypeForm:
+def _moment(*kinds: TypeForm, **named: object) -> TypeForm:
     if len(kinds) > 7 or "tzinfo" in named:
         raise Unclear("a datetime with a zone has no type of its own")
     return datetime
@@ -341,7 +312,7 @@ GIVES: dict[Any, Any] = {
     range: Iterable[int],
 }
 """Result types that do not depend on the arguments."""
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
+FUNCTIONS: dict[Any, AnyFunction] = {
     abs: partial(unary_type, "-"),
     round: _rounded,
     min: _extreme,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from flo.columns.cell import Cell, cell_of, columns_of, each_column, fields_of
 from flo.columns.indices import one_chunk
 from flo.core.errors import ElementError
-from flo.core.untyped import Element, TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.canonical import instant_element
 from flo.values.exact import ALL_DIGITS
 
@@ -29,7 +29,7 @@ class Layout:
     cells: tuple[Cell, ...]
     split: Callable[[list[Any]], list[list[Any]]]
     """Converts elements to a list per column."""
-    make: Callable[..., Any]
+    make: AnyFunction
     """Converts one value per column to an element."""
 
     @cached_property

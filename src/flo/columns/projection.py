@@ -22,6 +22,7 @@ from flo.columns.layout import Layout
 from flo.columns.readable import readable
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
+from flo.core.errors import shorten
 from flo.core.labels import identity, label
 from flo.core.type_relations import is_union, without_none
 from flo.core.untyped import Element, TypeForm
@@ -35,7 +36,7 @@ class Projection(RowFunction):
 
     takes = 1
 
-    def __init__(self, given: Mapping[str, object], element: Any) -> None:
+    def __init__(self, given: Mapping[str, object], element: Element) -> None:
         """The functions in `given` are callables; all else is columns. Only these need rows with a layout."""
         self.given, self.element = dict(given), element
         self.functions: dict[str, Callable[[Any], Any]] = {name: each for name, each in given.items() if callable(each)}
@@ -44,8 +45,7 @@ class Projection(RowFunction):
         if columns:
             self.columns = Expression(columns, (Layout.expect(element),))
         self.text = _text(given, identity)
-        text = ", ".join(_described(name, each) for name, each in given.items())
-        self.__name__ = text if len(text) <= 80 else f"{text[:79]}…"
+        self.__name__ = shorten(", ".join(_described(name, each) for name, each in given.items()))
         known = (fields_of(self.columns.kind) if self.columns is not None else None) or {}
         of_functions = {name: returned_type(f) for name, f in self.functions.items()}
         self.returns = row_type({name: {**known, **of_functions}[name] for name in given})

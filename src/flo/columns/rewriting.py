@@ -20,6 +20,7 @@ from flo.columns.layout import VALUE, Layout
 from flo.columns.traced import expect_traced
 from flo.core.errors import FloError
 from flo.core.labels import source_of
+from flo.core.untyped import AnyFunction
 
 _CALLS = {
     "upper": "str.to_uppercase",
@@ -35,7 +36,7 @@ _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _BOUND = {ast.And: ast.BitAnd, ast.Or: ast.BitOr}
 
 
-def why_row_by_row(function: Any, element: object) -> str:
+def why_row_by_row(function: AnyFunction, element: object) -> str:
     """Return why a function of such elements does not run on columns."""
     plain = plain_function(function)
     if Layout.of(element) is None:
@@ -51,7 +52,7 @@ def why_row_by_row(function: Any, element: object) -> str:
     return "here functions are always called for each row"
 
 
-def suggest_columns(function: Any, element: object) -> str | None:
+def suggest_columns(function: AnyFunction, element: object) -> str | None:
     """Return columns that compute the same as the function, as the user would write them; None if there are none."""
     layout, plain = Layout.of(element), plain_function(function)
     source = source_of(plain.__code__) if isinstance(plain, FunctionType) else None
@@ -69,7 +70,7 @@ def suggest_columns(function: Any, element: object) -> str | None:
     return text
 
 
-def plain_function(function: Any) -> Any:
+def plain_function(function: AnyFunction) -> Any:
     return function.__wrapped__ if isinstance(function, Declared) else function
 
 
@@ -156,6 +157,3 @@ def _call(value: ast.expr, path: str, *given: ast.expr) -> ast.expr:
     for part in path.split("."):
         value = ast.Attribute(value, part)
     return ast.Call(value, list(given), [])
-
-
-__all__ = ["plain_function", "suggest_columns", "why_row_by_row"]

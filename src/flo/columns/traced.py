@@ -25,7 +25,7 @@ from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import FloError
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult)
 _DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
@@ -38,7 +38,7 @@ class TracedExpression(Expression):
 
     traced_from: Any
 
-    def __init__(self, given: object, inputs: tuple[Layout, ...], kind: TypeForm, function: Any) -> None:
+    def __init__(self, given: object, inputs: tuple[Layout, ...], kind: TypeForm, function: AnyFunction) -> None:
         super().__init__(given, inputs, kind)
         self.traced_from = function
         self.__name__ = function.__name__  # a program names the function, as if it were called
@@ -65,7 +65,7 @@ def trace_function(function: Any, element: object) -> TracedExpression | None:
         return None
 
 
-def expect_traced(function: Any, element: object) -> TracedExpression:
+def expect_traced(function: AnyFunction, element: object) -> TracedExpression:
     """Return the function of such elements as columns. Raises, with the reason, if it cannot be one."""
     layout, kind = Layout.expect(element), returned_type(function)
     plain: Any = function.__wrapped__ if isinstance(function, Declared) else function

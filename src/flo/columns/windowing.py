@@ -111,7 +111,7 @@ def _start(data: pa.Array, every: Any = None) -> pa.Array:
     return times.to_array(times.numbers - past, times.numbers < times.limits[0] + past)
 
 
-def _starts(data: pa.Array, size: Any, every: Any) -> pa.Array:
+def _starts(data: pa.Array, size: object, every: Any) -> pa.Array:
     """Return the starts of all windows that have each time, the earliest first."""
     times, size, every = TimeNumbers.of("window_starts", data), span_of(size), span_of(every)
     if times.numbers.dtype == np.float64:

@@ -141,7 +141,9 @@ def save(
     return encode(Call("state", (skeleton, ends, functions, ended, state, to_plain(outline))))
 
 
-def lower_state(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
+def lower_state(
+    whole: Graph, state: object, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering
+) -> Term:
     """Lower a state of the program `whole`. Raises if it contains code, which restoring could not supply."""
     lowering = Lowering()
     lowering(whole)

@@ -32,7 +32,7 @@ class End(Lowerable, Enum):
         return PASSED if self is End.PASSED else self is End.ARRIVED
 
     @staticmethod
-    def lift(term: Any) -> End:
+    def lift(term: object) -> End:
         return term if isinstance(term, End) else End.ARRIVED if term else End.OPEN
 
 
@@ -82,7 +82,7 @@ class Value(Lowerable, ABC):
 
     @classmethod
     @abstractmethod
-    def lift(cls, *parts: Any) -> Value:
+    def lift(cls, *parts: object) -> Value:
         """⟦·⟧^C: the value of an expression, given its lifted parts."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -136,7 +136,7 @@ class Collection(Named, ABC):
     def value(self, data: Any) -> Value:
         """Return an open value with this plain Python data. Raises if an element has the wrong type."""
 
-    def pieces(self, data: Any) -> list[list[Value]]:
+    def pieces(self, data: object) -> list[list[Value]]:
         """Cut plain data into the smallest deltas. The deltas of one list arrive in order; the lists are independent.
         In an unordered collection every element is a list of its own."""
         return [[self.value(data)]]
@@ -173,7 +173,7 @@ class Collection(Named, ABC):
         return str(self)
 
 
-def call(kind: str, *parts: Any, lower: Lowering) -> Call:
+def call(kind: str, *parts: object, lower: Lowering) -> Call:
     """Return `kind(parts…)` with every part lowered. Trailing open ends and false flags are left out."""
     while parts and (parts[-1] is False or parts[-1] is End.OPEN):
         parts = parts[:-1]
@@ -198,7 +198,7 @@ class Form(Collection, Generic[B]):
         self.base = base
 
     @abstractmethod
-    def formed(self, value: Any) -> Value:
+    def formed(self, value: object) -> Value:
         """Convert a value of the base collection to this representation."""
 
     def accepts(self, other: Collection) -> bool:
@@ -207,7 +207,7 @@ class Form(Collection, Generic[B]):
     def value(self, data: Any) -> Value:
         return self.formed(self.base.value(data))
 
-    def pieces(self, data: Any) -> list[list[Value]]:
+    def pieces(self, data: object) -> list[list[Value]]:
         return [[self.formed(piece) for piece in part] for part in self.base.pieces(data)]
 
     def plain(self, value: FormedValue) -> Any:

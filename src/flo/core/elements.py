@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 from flo.core.type_names import row_fields
 from flo.core.type_relations import WIDENED, alternatives, resolve_type
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 
 Test = Callable[[Any], bool]
 
@@ -100,7 +100,7 @@ def returned_type(function: Any) -> TypeForm:
 
 
 @lru_cache(maxsize=4096)
-def _returned_type(function: Any) -> TypeForm:
+def _returned_type(function: AnyFunction) -> TypeForm:
     if isinstance(function, type):
         return function
     if hasattr(function, "returns"):  # a function made of columns knows its type exactly

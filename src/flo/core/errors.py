@@ -101,7 +101,12 @@ def brief(item: object, most: int = 80) -> str:
         text = repr(item)
     except Exception:  # a huge int, or a class whose repr raises
         text = f"<{type(item).__name__}>"
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shorten(text, most)
+
+
+def shorten(text: str, most: int = 80) -> str:
+    """Return a text, or its beginning if it is longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 GIVEN = "given   "

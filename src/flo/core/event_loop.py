@@ -17,6 +17,7 @@ from flo.core.program_outline import Outline
 from flo.core.semantics import GraphStep, advance, small_steps
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import program
+from flo.core.untyped import TypeForm
 
 
 class Schedule(Protocol):
@@ -130,7 +131,7 @@ class Atomic(Generic[Snap]):
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, kind: TypeForm, error: object, trace: object) -> None:
         if kind is not None:
             self.loop.roll_back(self.start)
 

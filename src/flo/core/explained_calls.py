@@ -11,8 +11,9 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from flo.core.errors import Origin, TypeMismatch
+from flo.core.untyped import AnyFunction
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=AnyFunction)
 T = TypeVar("T", bound=type)
 MOST_PARAMETERS = 8
 """How many parameters an error lists."""
@@ -37,8 +38,8 @@ def explain_call(**examples: str) -> Callable[[F], F]:
         def called(*arguments: Any, **named: Any) -> Any:
             try:
                 return function(*arguments, **named)
-            except TypeError as error:
-                if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            except TypeError:
+                if fits(function, arguments, named):
                     raise  # it was called: a function of the user has raised
             raise _wrong_call(function, arguments, named, examples)
 
@@ -46,6 +47,24 @@ def explain_call(**examples: str) -> Callable[[F], F]:
         return called  # type: ignore[return-value]
 
     return decorate
+
+
+def fits(function: AnyFunction, arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Return whether a function takes these arguments."""
+    try:
+        inspect.signature(function).bind(*arguments, **named)
+    except TypeError:
+        return False
+    return True
+
+
+def name_keywords(function: AnyFunction, keywords: type) -> None:
+    """Let a signature name the keywords of a TypedDict that the function takes as `**keywords: Unpack[…]`."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    if len(own) < len(signature.parameters):
+        optional = [inspect.Parameter(name, _BY_NAME[1], default=None) for name in keywords.__annotations__]
+        function.__signature__ = signature.replace(parameters=own + optional)  # type: ignore[attr-defined]
 
 
 def explain_methods(kind: T) -> T:
@@ -67,10 +86,10 @@ def _explain(names: Any, put: Callable[[str, Any], object], module: str) -> None
 
 
 def _wrong_call(
-    function: Any, arguments: tuple[Any, ...], named: dict[str, Any], examples: dict[str, str]
+    function: AnyFunction, arguments: tuple[Any, ...], named: dict[str, Any], examples: dict[str, str]
 ) -> TypeMismatch:
-    parameters = {name: each for name, each in inspect.signature(function).parameters.items() if name != "self"}
-    own = inspect.signature(function).parameters
+    signature = inspect.signature(function)
+    parameters = {name: each for name, each in signature.parameters.items() if name != "self"}
     verb, where = function.__name__, Origin.here()
     by_name = [name for name, each in parameters.items() if each.kind in _BY_NAME]
     facts = ((verb, _listed(parameters.values())),)
@@ -78,18 +97,15 @@ def _wrong_call(
         if name not in by_name:
             return unknown_argument(verb, name, by_name, facts, where)
     try:
-        bound = inspect.signature(function).bind_partial(*arguments, **named)
+        bound = signature.bind_partial(*arguments, **named)
     except TypeError:
-        given = len(arguments) - ("self" in own)
+        given = len(arguments) - ("self" in signature.parameters)
         most = sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters.values())
         takes = "no argument" if not most else f"{most} argument{'s' if most > 1 else ''}"
         summary = f"`{verb}` takes {takes} by position; got {given}"
         return TypeMismatch(summary, facts=facts, where=where)
-    required = [
-        each.name
-        for each in own.values()
-        if each.default is each.empty and each.kind in (*_BY_NAME, each.POSITIONAL_ONLY)
-    ]
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    required = [name for name, each in parameters.items() if each.default is each.empty and each.kind not in variadic]
     missing = [name for name in required if name not in bound.arguments]
     code = [(examples[name], f"with `{name}`") for name in missing if name in examples]
     names = ", ".join(f"`{name}`" for name in missing)
@@ -112,7 +128,7 @@ def unknown_argument(
     )
 
 
-def _shown(default: Any) -> Any:
+def _shown(default: object) -> Any:
     """The default of a parameter as users may know it: one that only says that nothing was given is None."""
     return None if type(default) is object else default
 

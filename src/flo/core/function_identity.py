@@ -52,6 +52,7 @@ from zoneinfo import ZoneInfo
 from flo.core.errors import is_of_python, is_users
 from flo.core.labels import Uses, label, source_of, uses_of
 from flo.core.tracebacks import PACKAGE
+from flo.core.untyped import AnyFunction
 from flo.core.used_values import (
     DEEP,
     PLAIN,
@@ -97,7 +98,7 @@ class Identity:
         return bool(self.name) and (self.name in names or self.name.rpartition(".")[2] in names)
 
 
-def identify(function: Any) -> Identity:
+def identify(function: AnyFunction) -> Identity:
     """Return the identity of a function: the user's, not one of Flo that stands for it."""
     return _read(unwrap(function))
 
@@ -265,7 +266,7 @@ class _Code:
         return {name: value for name, value in values.items() if name.rpartition(".")[2] not in self.uses.assigned}
 
 
-def _read(function: Any) -> Identity:
+def _read(function: AnyFunction) -> Identity:
     captured: dict[str, Any] = {}
     while isinstance(function, functools.partial):
         captured = {**_numbered(function.args), **function.keywords, **captured}
@@ -308,7 +309,7 @@ def _is_flos(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "flo"
 
 
-def _plain_function(function: Any) -> tuple[FunctionType | None, Any]:
+def _plain_function(function: AnyFunction) -> tuple[FunctionType | None, Any]:
     """Return the function in Python that is called, if there is one, and the instance that it is called on."""
     if isinstance(function, FunctionType):
         return function, None
@@ -323,7 +324,7 @@ def _plain_function(function: Any) -> tuple[FunctionType | None, Any]:
     return (called, function) if users else (None, None)
 
 
-def _name_of(function: Any, plain: FunctionType) -> str:
+def _name_of(function: AnyFunction, plain: FunctionType) -> str:
     """Return the qualified name; nothing for a lambda."""
     if not isinstance(function, (FunctionType, MethodType)):
         return str(type(function).__qualname__)

@@ -15,6 +15,7 @@ from types import CodeType, MappingProxyType
 from typing import Any
 
 from flo.core.errors import brief
+from flo.core.untyped import AnyFunction
 
 
 def label(function: Any) -> str:
@@ -30,7 +31,7 @@ def label(function: Any) -> str:
     return _lambda_text(getattr(function, "__code__", None)) or "lambda"
 
 
-def identity(function: Any) -> str:
+def identity(function: AnyFunction) -> str:
     """Return the text that identifies a function when a state is restored: its name, or the source of a lambda."""
     function = getattr(function, "traced_from", function)  # of one that runs as columns
     name = getattr(function, "__qualname__", "")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
-from flo.core.errors import CheckpointError
+from flo.core.errors import CheckpointError, shorten
 from flo.core.function_identity import Identity, ValueTexts, changed_values, has_other_code
 
 WIDEST = 100
@@ -221,7 +221,7 @@ def _expect_same_function(
             instead=(RESUMES, ANEW, ("def name(…)", "a named function may change, if no row can be retracted")),
         )
     named = f"`{new.label}`" if new.name else "a lambda"
-    function = ("function", f"{_shorten(new.label)}   ({new.line})" if new.line else _shorten(new.label))
+    function = ("function", _with_line(new, new.label))
     for name, was, now in changed_values(old.captured, new.captured):
         if changed and "nothing" in (was, now):  # a value that only the new code uses
             continue
@@ -261,12 +261,9 @@ def _called(operator: AppliedOperator) -> str:
     return f"`{operator.verb}`"
 
 
-def _with_line(operator: AppliedOperator, text: str) -> str:
-    return f"{_shorten(text)}   ({operator.line})" if operator.line else _shorten(text)
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+def _with_line(of: AppliedOperator | Identity, text: str) -> str:
+    short = shorten(text, WIDEST)
+    return f"{short}   ({of.line})" if of.line else short
 
 
 def _streams(outline: Outline, operator: AppliedOperator) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, fields
-from types import UnionType
+from types import GenericAlias, UnionType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from flo.core.errors import NameTakenError, UnknownNameError
+from flo.core.untyped import AnyFunction
 
 _LITERALS = frozenset({"None", "True", "False", "inf", "nan"})
 ATOMS = frozenset({type(None), bool, int, float, str})
@@ -68,11 +69,11 @@ def given_parts(item: Any) -> list[Any]:
 PASSED = Call("⊗")
 """The bare terminator ⊗: the end was passed on."""
 
-_constructors: dict[str, Callable[..., Any]] = {}
+_constructors: dict[str, AnyFunction] = {}
 _lowerings: dict[type, Callable[[Any, Lowering], Term]] = {}
 
 
-def register(name: str, constructor: Callable[..., Any]) -> None:
+def register(name: str, constructor: AnyFunction) -> None:
     """Make `Call(name, args)` lift to `constructor(*args)`."""
     taken = _constructors.get(name)
     if taken is not None and _identity(taken) != _identity(constructor):
@@ -89,11 +90,11 @@ def forget(modules: Set[str]) -> None:
         del _constructors[name]
 
 
-def _identity(constructor: Callable[..., Any]) -> str:
+def _identity(constructor: AnyFunction) -> str:
     return f"{constructor.__module__}.{constructor.__qualname__}"
 
 
-def register_data(kind: type, name: str, lower: Callable[[Any, Lowering], Term], lift: Callable[..., Any]) -> None:
+def register_data(kind: type, name: str, lower: Callable[[Any, Lowering], Term], lift: AnyFunction) -> None:
     """Register how to lower and lift a type that cannot have a `lower` method."""
     _lowerings[kind] = lower
     register(name, lift)
@@ -104,7 +105,7 @@ class Lowering:
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
-        self._name_of: dict[int, str] = {}
+        self._name_of: dict[object, str] = {}
 
     def __call__(self, item: Any) -> Term:
         kind = type(item)
@@ -127,11 +128,13 @@ class Lowering:
         return tuple(map(self, items))
 
     def supplied(self, item: object) -> Name:
-        """Return a name for an object of the program; the same object always gets the same name."""
-        name = self._name_of.get(id(item))
+        """Return a name for an object of the program; the same object always gets the same name. So do equal types:
+        each `tuple[int, str]` is an object of its own."""
+        same = item if isinstance(item, GenericAlias) else id(item)
+        name = self._name_of.get(same)
         if name is None:
             name = self._fresh(item)
-            self._name_of[id(item)] = name
+            self._name_of[same] = name
             self.names[name] = item
         return Name(name)
 

@@ -17,12 +17,11 @@ def format_rows(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
     return [line for lines in lines_of_rows(rows, indent) for line in lines]
 
 
-def lines_of_rows(rows: Sequence[Sequence[str]], indent: str = "  ", width: int = WIDTH) -> list[list[str]]:
-    """Return the lines of each row."""
+def lines_of_rows(rows: Sequence[Sequence[str]], indent: str) -> list[list[str]]:
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    widths = _fit(widths, width - len(indent) - BETWEEN * sum(each > 0 for each in widths[1:]))
+    widths = _fit(widths, WIDTH - len(indent) - BETWEEN * sum(each > 0 for each in widths[1:]))
     return [_lines_of_row(row, widths, indent) for row in rows]
 
 
@@ -37,7 +36,7 @@ def _lines_of_row(row: Sequence[str], widths: list[int], indent: str) -> list[st
     return lines
 
 
-def format_heading(text: str, where: str, indent: str = "  ") -> list[str]:
+def format_heading(text: str, where: str, indent: str) -> list[str]:
     """Return a text with the line of the program at the right margin."""
     first, *more = wrap_text(text, indent, f"{indent}      ", WIDTH - len(where) - 2)
     return [f"{first.ljust(WIDTH - len(where))}{where}".rstrip(), *more]

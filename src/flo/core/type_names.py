@@ -54,11 +54,11 @@ def row_fields(kind: type) -> tuple[tuple[str, Any], ...]:
     return tuple((name, hints[name]) for name in names if name in hints)
 
 
-def _is_made_by_flo(kind: Any) -> bool:
+def _is_made_by_flo(kind: TypeForm) -> bool:
     return isinstance(kind, type) and hasattr(kind, "_columns") and not _is_change(kind)
 
 
-def _is_change(kind: Any) -> bool:
+def _is_change(kind: TypeForm) -> bool:
     """Return whether these are changes of a table: a user never sees their columns."""
     return hasattr(kind, "_shape")
 
@@ -73,7 +73,7 @@ def _row_text(kind: Any, most: int | None) -> str:
     return f"{kind.__name__}({', '.join([*some, *more])})"
 
 
-def _name(kind: Any) -> str:
+def _name(kind: TypeForm) -> str:
     origin, parts = get_origin(kind), get_args(kind)
     if kind in (None, NoneType):
         return "None"
@@ -93,7 +93,7 @@ def _is_type(part: object) -> bool:
     return part is ... or part is None or isinstance(part, type) or get_origin(part) is not None
 
 
-def _annotated_name(kind: Any, *notes: Any) -> str:
+def _annotated_name(kind: TypeForm, *notes: Any) -> str:
     """Return the name of the column type that an annotation chooses: `int32`, `decimal(10, 2)`."""
     for note in notes:
         is_arrow, is_zone = type(note).__module__.startswith("pyarrow"), hasattr(note, "utcoffset")

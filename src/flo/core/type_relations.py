@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, NewType, Optional, TypeVar, Union, get_args, get_origin, is_typeddict
 
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 
 WIDENED: dict[Any, tuple[type, ...]] = {float: (int,), complex: (int, float), bytes: (bytearray, memoryview)}
 """Classes that, in annotations, accept more than their instances, as in type checkers."""
@@ -287,7 +287,7 @@ class TypedParameter(typing.NamedTuple):
     kind: TypeForm
 
 
-def signature_of(function: Any) -> inspect.Signature | None:
+def signature_of(function: AnyFunction) -> inspect.Signature | None:
     """Return the signature if Python can tell it: not for all builtins, nor for unresolvable annotations."""
     for evaluated in (True, False):  # annotations as types, else as text
         with contextlib.suppress(Exception):
@@ -295,7 +295,7 @@ def signature_of(function: Any) -> inspect.Signature | None:
     return None
 
 
-def positional_parameters(function: Any, count: int) -> list[TypedParameter | None]:
+def positional_parameters(function: AnyFunction, count: int) -> list[TypedParameter | None]:
     """Return the parameters that `count` positional arguments bind to; None where there is no annotation."""
     if hasattr(function, "returns"):
         return [None] * count  # made of columns, and bound to its rows

@@ -13,7 +13,13 @@ TypeForm: TypeAlias = object
 """A Python type as an object: a class, a union, a parameterised type, or Any."""
 TimeValue: TypeAlias = Any
 """A time or a duration: a number, a date, a datetime or a timedelta."""
+AnyFunction: TypeAlias = Callable[..., Any]
+"""A function that is called with any arguments."""
 ElementFunction: TypeAlias = Callable[[Element], Any]
 """A function of the user, called with an element."""
 PairFunction: TypeAlias = Callable[[Any, Element], Any]
 """A function of the user, called with two elements, or with a state and an element."""
+Json: TypeAlias = Any
+"""The content of a file of JSON, or a part of it. Whoever reads it checks the fields."""
+StateTerm: TypeAlias = Any
+"""A term of a stored state: a call, a tuple or an atom, as its place in the state says."""

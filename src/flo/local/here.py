@@ -19,7 +19,7 @@ from flo.local.query import LocalQuery
 from flo.local.sharded import WorkersLoop
 from flo.local.table_loop import TableLoop, TableResult
 from flo.local.workers import MOST_WORKERS
-from flo.program.retractions import causes_of_pushes
+from flo.program.retractions import causes_of_pushes, find_append_only
 from flo.shards.checkpoint.going_back import go_back
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import (
@@ -37,6 +37,7 @@ from flo.shards.micro_batches import MicroBatches
 from flo.shards.plan.explain import explain_plan as explain_stages
 from flo.shards.plan.explain import plan_blocks
 from flo.shards.plan.planning import plan_stages
+from flo.shards.plan.stages import Plan
 from flo.shards.program import (
     ShardedProgram,
     as_table,
@@ -86,7 +87,12 @@ class OnHere(HasMethods):
         """The program before any input: in this process, or in workers."""
         if self._workers == 1:
             return Dataflow(self._dag)
-        return WorkersLoop(self._dag, self._workers)
+        return WorkersLoop(self._dag, self._plan(), self._workers)
+
+    def _plan(self) -> Plan:
+        """The program in stages, for workers."""
+        causes = causes_of_pushes(self._inputs)
+        return plan_stages(self._dag).with_append_only(find_append_only(self._flow._identified(), causes))
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: object) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
@@ -157,10 +163,11 @@ class OnHere(HasMethods):
             folder = checkpoint_folder(checkpoint)
             program = ShardedProgram(self._flow, lower_flow(self._flow, as_table, finish_as_table))
             sinks = program.choose_sinks(outputs or {}, self._inputs, divert)
-            planned = program.outputs_for(sinks, causes_of_pushes(self._inputs))
+            causes = causes_of_pushes(self._inputs)
+            planned, plan = program.outputs_for(sinks, causes), program.plan_for(causes)
             ours = describe_program(
                 self._flow.name,
-                program.plan,
+                plan,
                 list(self._inputs),
                 planned,
                 choose_shards(shards, self._workers, limit),
@@ -170,7 +177,7 @@ class OnHere(HasMethods):
             lease = Lease.take(folder, self._flow.name)
             start = find_start(folder, version)
             count = resolve_shards(folder, ours, shards, start)
-            batches = MicroBatches(program.plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
+            batches = MicroBatches(plan, planned, folder, count, self._workers, ours["id"], Retention.of(keep))
             batches.memory = limit and limit // batches.tasks
             giving = Giving(batches, sinks, divert, start, Retrying(retry, lease.expect_held))
             misfits = giving.find_misfits(ours["new_sinks"], changed == "fill")
@@ -181,7 +188,7 @@ class OnHere(HasMethods):
             settings: dict[str, object] = {"runs": where, "on_error": on_error, "keep": keep, "changed": changed}
             settings |= {"refill": refill, "retry": f"{retry:g} s", "memory": memory}
             names = list(self._inputs), list(program.output_types)
-            blocks = plan_blocks(program.plan, *names, count, set())
+            blocks = plan_blocks(plan, *names, count, set())
             watch = QueryWatch(Watched.of(self._flow, blocks, names[0], batches, sinks, settings), batches)
             watch.fill = evolution.figures if evolution is not None else None
             if ui is not None:
@@ -224,7 +231,7 @@ class OnHere(HasMethods):
         program = self._flow._scope, self._flow._outputs
         state = [*explain_partitions(*program), *explain_state(*program)]
         if self._workers > 1:
-            plan, outputs = plan_stages(self._dag), [*self._flow._outputs, *self._flow._late()]
+            plan, outputs = self._plan(), [*self._flow._outputs, *self._flow._late()]
             blocks = plan_blocks(plan, list(self._inputs), outputs, self._workers, set())
             text = explain_stages(self._flow.name, plan, blocks, set(), f"in {self._workers} processes")
             return "\n".join([text, *(f"  {line}" for line in state)])

@@ -25,7 +25,6 @@ from flo.local.executors import Executor, Tasks
 from flo.local.workers import Workers
 from flo.program.dag import Dag
 from flo.shards.micro_batches import MicroBatches, Outcome
-from flo.shards.plan.planning import plan_stages
 from flo.shards.plan.stages import ONE, POSITION, Delivery, Plan
 from flo.shards.tasks.blobs import REPORT, Blob, raise_reported, unpickle
 from flo.shards.tasks.context import LoadedCode
@@ -172,8 +171,7 @@ class WorkersLoop(ShardedLoop):
 
     executor: Workers
 
-    def __init__(self, dag: Dag, workers: int) -> None:
-        plan = plan_stages(dag)
+    def __init__(self, dag: Dag, plan: Plan, workers: int) -> None:
         streams = list(zip(plan.outputs, dag.output_types, strict=True))
         unsent = {place for place, (_, kind) in enumerate(streams) if _stays_in_workers(kind)}
         outputs = [Output(str(place), *streams[place], UNSENT) for place in sorted(unsent)]

@@ -266,7 +266,7 @@ def _add_stream(body: BodyLayout, boxes: dict[AnyBase, Box], source: Box, port: 
     body.links.append(Link(source, chip.box, port))
 
 
-def _row_of(of: Any) -> Any:
+def _row_of(of: object) -> Any:
     """Return the type of the elements of a collection, or of what is in it."""
     inner = getattr(of, "inner", None)
     if inner is not None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from flo.core.collection import Value
-from flo.core.errors import FloError, brief
+from flo.core.errors import FloError, brief, shorten
 from flo.core.graph import Node, text
 from flo.core.structural import Wire
 from flo.core.term import Lowering
@@ -21,7 +21,7 @@ from flo.pictures.svg import PageData
 from flo.verify.exploration.arrivals import Scenario
 from flo.verify.exploration.moves import BrokenStep, GraphRun, Move, find_consumed
 from flo.verify.exploration.replay import take_move
-from flo.verify.exploration.source import format_expression, format_value, shorten
+from flo.verify.exploration.source import format_expression, format_value
 from flo.verify.exploration.space import Space, SpaceState
 
 MOST_STATES = 10_000

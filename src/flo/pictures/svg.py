@@ -12,6 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from flo.core import errors
+
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 ADVANCE = 0.62
@@ -58,8 +60,7 @@ def text_width(text: str, size: float) -> float:
 
 def shorten(text: str, most: int) -> str:
     """Return the text in one line of at most `most` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return errors.shorten(" ".join(text.split()), most)
 
 
 def tag(name: str, content: str = "", /, **attributes: object) -> str:

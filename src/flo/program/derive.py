@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, get_args, is_typeddict
 
 from flo.columns.function_types import Declared, constant_type, result_type
-from flo.columns.known_types import Unclear, describe_type, items_of, union_of
+from flo.columns.known_types import Unclear, items_of, union_of
 from flo.columns.layout import Layout
 from flo.columns.projection import Projection
 from flo.columns.traced import trace_function
@@ -23,6 +23,7 @@ from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_names import type_name
 from flo.core.type_relations import accepts, is_union
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.program.dag import Dag, Stream
 from flo.program.tree import to_graph
 from flo.values.element_value import ElementCollection
@@ -94,7 +95,7 @@ def known_type(stream: StreamOfVertex) -> StreamType:
     return vertex.known[vertex.outputs.index(stream)]  # type: ignore[no-any-return]
 
 
-def _is_unknown(kind: Any) -> bool:
+def _is_unknown(kind: TypeForm) -> bool:
     return kind is Any or any(map(_is_unknown, get_args(kind)))
 
 
@@ -147,7 +148,7 @@ def _tracing(operator: Any, inputs: StreamTypes) -> Any:
     return replace(operator, **{name: each for name, each in traced.items() if each is not None})
 
 
-def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:
+def _with(operator: Any, origin: Origin | None, **types: Callable[[], TypeForm]) -> tuple[Any, Fault | None]:
     """Return the operator with return types added to these functions."""
     fault = None
     for field, derive in types.items():
@@ -158,7 +159,7 @@ def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> t
             kind = derive()
             item = item_type(kind) if isinstance(operator, FlatMap) else kind
             if Layout.of(item) is None:
-                raise Unclear(f"it returns {describe_type(item)}, which has no columns")
+                raise Unclear(f"it returns {type_name(item)}, which has no columns")
         except Unclear as why:
             fault = fault or Fault(function, origin, str(why))
         else:
@@ -166,12 +167,12 @@ def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> t
     return operator, fault
 
 
-def _says(operator: Any, function: Any) -> bool:
+def _says(operator: object, function: AnyFunction) -> bool:
     kind = returned_type(function)
     return (item_type(kind) if isinstance(operator, FlatMap) else kind) is not Any
 
 
-def _folded(initial: Any, f: Any, element: Any) -> Any:
+def _folded(initial: object, f: AnyFunction, element: object) -> Any:
     """Return the type of a fold's results: a fixed point, because results are passed in again."""
     state = constant_type(initial)
     for _ in range(4):
@@ -184,7 +185,7 @@ def _folded(initial: Any, f: Any, element: Any) -> Any:
     return result if accepts(result, constant_type(initial)) else state
 
 
-def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
+def _sides(operator: object, inputs: StreamTypes) -> tuple[Any, Any]:
     of: list[Any] = [getattr(each.collection, "inner", each.collection) for each in inputs]
     left, right = (each.element for each in of)
     return operator.sides(left, right) if isinstance(operator, Outer) else (left, right)

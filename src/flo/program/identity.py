@@ -86,14 +86,14 @@ def digest(*texts: str) -> str:
     return hashed.hexdigest()
 
 
-def supplied(item: Any) -> list[Any]:
+def supplied(item: object) -> list[Any]:
     """Return the functions and types in an operator, or in a part of one."""
     lowering = Lowering()
     lowering(item)
     return list(lowering.names.values())
 
 
-def identities(item: Any) -> Iterator[Identity]:
+def identities(item: object) -> Iterator[Identity]:
     """Yield the identity of a function, and of those that it is made of."""
     from flo.columns.projection import Projection  # not at first: a program on values does not wait for Arrow
 

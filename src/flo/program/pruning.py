@@ -31,6 +31,7 @@ from flo.columns.node_functions import COMPARISONS
 from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
 from flo.core.operator import Operator
+from flo.core.untyped import AnyFunction
 from flo.program.dag import Dag, Stream, Vertex
 from flo.values.operators.elementwise import Map
 from flo.values.weighted import ZSet
@@ -81,7 +82,7 @@ def _read(vertex: Vertex, wanted: Needed) -> tuple[Needed, ...]:
     return tuple(read.get(place) for place in range(len(vertex.inputs)))
 
 
-def _calls(f: Any) -> bool:
+def _calls(f: AnyFunction) -> bool:
     """Return whether a function may be called with whole rows."""
     return not isinstance(f, Expression) or isinstance(f, TracedExpression)
 
@@ -103,7 +104,7 @@ def _narrowed(f: Expression, wanted: Needed) -> Expression:
     return Expression(given, f.inputs, _row_of(f.kind, tuple(given)), f.arguments)
 
 
-def _row_of(row: Any, names: tuple[str, ...]) -> Any:
+def _row_of(row: object, names: tuple[str, ...]) -> Any:
     """Return the row type with some of the columns of another."""
     fields = fields_of(row) or {}
     return row_type({name: fields[name] for name in names})

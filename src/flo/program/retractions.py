@@ -64,6 +64,12 @@ def find_causes(dag: Dag, inputs: Sequence[Cause | None]) -> dict[Stream, Cause 
     return causes
 
 
+def find_append_only(dag: Dag, causes: Mapping[str, Cause]) -> frozenset[str]:
+    """Returns the ids of the operators whose inputs never retract rows. `causes` says of inputs why they can."""
+    known = find_causes(dag, [causes.get(stream.name) for stream in dag.inputs])
+    return frozenset(each.id for each in dag.vertices if not any(known[stream] for stream in each.inputs))
+
+
 def causes_in_body(vertex: Vertex, body: Dag, before: Sequence[Cause | None]) -> list[Cause | None]:
     """Returns why rows are retracted at the inputs of a body. All inner streams of a nested stream have the cause of
     the stream. Rounds take rows back even if nothing was retracted: a row that is there earlier than before."""

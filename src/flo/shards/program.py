@@ -19,9 +19,9 @@ from flo.api.running import expect_known
 from flo.core.errors import CheckpointError, ElementError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.program.dag import Dag
-from flo.program.retractions import Cause, find_retractions
+from flo.program.retractions import Cause, find_append_only, find_retractions
 from flo.shards.plan.planning import plan_stages
-from flo.shards.plan.stages import MOST_SHARDS
+from flo.shards.plan.stages import MOST_SHARDS, Plan
 from flo.shards.sinks.output_changes import DIVERTED
 from flo.shards.sinks.sink_choice import expect_columns, expect_weights, sink_of
 from flo.shards.sinks.sinks import Sink
@@ -95,6 +95,10 @@ class ShardedProgram:
         self.plan = plan_stages(dag)
         self.streams = flow._outputs | flow._late()
         self.output_types = dict(zip(self.streams, dag.output_types, strict=True))
+
+    def plan_for(self, causes: Mapping[str, Cause]) -> Plan:
+        """The plan, if it is known of inputs why they can retract rows."""
+        return self.plan.with_append_only(find_append_only(self.flow._identified(), causes))
 
     def plan_outputs(self, how: Mapping[str, str], to: Mapping[str, str | None] | None = None) -> list[Output]:
         """The outputs, each with how it is kept and where tasks write it."""

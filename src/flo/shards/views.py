@@ -29,6 +29,7 @@ from flo.shards.checkpoint.stored_views import StoredView, version_error
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.tasks.output_files import VIEW, Output
 from flo.shards.tasks.view_parts import empty_rows
+from flo.tables.io.changes import add_weights, with_own_weights, with_users_weights
 from flo.tables.io.files import WEIGHTS
 from flo.tables.keyed import has_key_columns, keyed_rows_of
 from flo.tables.streams import STREAM, has_columns, streams_of
@@ -71,8 +72,7 @@ class View:
         if isinstance(of, Columns):
             table = self._rows(in_state=True)
             if not is_ordered(of.base):
-                weights = table[WEIGHTS] if WEIGHTS in table.column_names else pa.array([1] * table.num_rows)
-                table = table.select(layout_of(of.base).names).append_column(WEIGHT, weights)
+                table = with_own_weights(add_weights(table)).select([*layout_of(of.base).names, WEIGHT])
             return of.base.plain(Rows(of.base, table).value())
         return of.plain(self._sum_of_shards())
 
@@ -173,5 +173,4 @@ def _make_column(items: list[Any]) -> pa.Array:
 
 def _with_weights(of: Any, table: pa.Table) -> pa.Table:
     """The rows of a collection as users get them, with the weight column that they see."""
-    table = to_users(table, marked_schema(layout_of(of)))
-    return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
+    return with_users_weights(to_users(table, marked_schema(layout_of(of))))

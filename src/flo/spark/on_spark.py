@@ -27,13 +27,13 @@ from flo.local.evolution import find_evolution
 from flo.local.fill_run import Change, OnChange
 from flo.pictures.notebook import html_text
 from flo.program.identity import supplied
-from flo.program.retractions import Cause
+from flo.program.retractions import Cause, causes_of_pushes
 from flo.shards.checkpoint.lease import Lease
 from flo.shards.checkpoint.program_changes import Description, describe_program
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.plan.explain import PlanSection, explain_plan, plan_blocks
 from flo.shards.plan.planning import segment_of
-from flo.shards.plan.stages import Entry
+from flo.shards.plan.stages import Entry, Plan
 from flo.shards.program import (
     ShardedProgram,
     as_table,
@@ -175,6 +175,7 @@ class OnSpark(HasMethods):
             causes = self._retracting(frames)
             sinks = self._program.choose_sinks(outputs or {}, self._given, divert)
             planned = self._program.outputs_for(sinks, causes)
+            plan = self._program.plan_for(causes)
             bound = self._bind_inputs(frames, order or {}, divert)
             ours = self._describe(frames, order or {}, planned, causes, shards, limit)
             sinks |= self._program.bind_sinks(self._spark, sinks, planned)
@@ -182,7 +183,7 @@ class OnSpark(HasMethods):
             lease = Lease.take(folder, self._flow.name)
             point = ResumePoint.find(folder, ours, shards, version, spark_checkpoint)
             name, count, own = self._flow.name, point.shards, ours["id"]
-            batches = SparkMicroBatches(self._spark, self._plan, planned, folder, count, own, retention, name)
+            batches = SparkMicroBatches(self._spark, plan, planned, folder, count, own, retention, name)
             batches.now = self._now
             batches.memory = limit and limit // tasks_at_once(self._spark)
             rows = batches.add_inputs(bound, divert)
@@ -210,7 +211,7 @@ class OnSpark(HasMethods):
                 "keep": keep,
             }
             settings |= {"changed": changed, "refill": refill, "retry": f"{retry:g} s", "memory": memory}
-            watched = Watched.of(self._flow, self._blocks(count), list(frames), batches, sinks, settings)
+            watched = Watched.of(self._flow, self._blocks(plan, count), list(frames), batches, sinks, settings)
             watch = QueryWatch(watched, batches)
             watch.fill = evolution.figures if evolution is not None else None
             if ui is not None:
@@ -279,7 +280,8 @@ class OnSpark(HasMethods):
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._program.plan_outputs(kinds)
             count = shards or self._parallelism()
-            batches = SparkMicroBatches(self._spark, self._plan, outputs, folder, count, name=self._flow.name)
+            plan = self._program.plan_for(self._retracting(frames))
+            batches = SparkMicroBatches(self._spark, plan, outputs, folder, count, name=self._flow.name)
             batches.now = self._now
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
@@ -310,9 +312,10 @@ class OnSpark(HasMethods):
 
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
-        plan = explain_plan(self._flow.name, self._plan, self._blocks(self._parallelism()), self._native_operators)
+        plan = self._program.plan_for(causes_of_pushes(self._inputs))  # a DataFrame of a z-set may have weights
+        text = explain_plan(self._flow.name, plan, self._blocks(plan, self._parallelism()), self._native_operators)
         program = self._flow._scope, self._flow._outputs
-        return "\n".join([plan, *explain_partitions(*program, "  "), *explain_state(*program, "  ")])
+        return "\n".join([text, *explain_partitions(*program, "  "), *explain_state(*program, "  ")])
 
     def _scans(self, frames: Mapping[str, DataFrame]) -> list[SourceScan]:
         """How often these DataFrames are read, if they are the inputs."""
@@ -328,10 +331,10 @@ class OnSpark(HasMethods):
         native = {id(operator) for each in self._natives for operator in each.operators}
         return native | {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
 
-    def _blocks(self, shards: int) -> list[PlanSection]:
+    def _blocks(self, plan: Plan, shards: int) -> list[PlanSection]:
         names = list(self._inputs), list(self._output_types)
         written = frozenset(rows.stream for each in self._natives for rows in each.written)
-        return plan_blocks(self._plan, *names, shards, self._native_operators, written)
+        return plan_blocks(plan, *names, shards, self._native_operators, written)
 
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import base64
 import json
 from http.client import HTTPException
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, UnreachableError, brief
+from flo.core.untyped import Json
 
 SchemaKind: TypeAlias = Literal["avro", "protobuf"]
 PATIENCE = 30
@@ -68,7 +69,7 @@ def registered_schemas(
     return schemas
 
 
-def _read(address: str, subject: str, url: str, auth: tuple[str, str] | None) -> Any:
+def _read(address: str, subject: str, url: str, auth: tuple[str, str] | None) -> Json:
     """The answer of the registry."""
     request = Request(f"{address}?deleted=true", headers={"Accept": "application/vnd.schemaregistry.v1+json"})
     if auth is not None:

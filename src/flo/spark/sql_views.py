@@ -27,7 +27,7 @@ from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, expect_columns, leaves_of, number_of, quoted, stand_in
 from flo.sql.compiler import Compiler
-from flo.sql.java import items_of
+from flo.sql.java import Java, items_of
 from flo.sql.mutual_recursion import Cycle, located, order_views, read_names
 from flo.sql.native import Catalyst, Chain, FilterStep, Generated, Projected, SegmentStep, describe_steps, shown_steps
 from flo.sql.nodes import column
@@ -276,7 +276,7 @@ def _over_stand_ins(
     frames = {name: each.frame if isinstance(each, Upserts) else each for name, each in inputs.items()}
     given = {name: each._jdf.queryExecution().analyzed() for name, each in frames.items()}
 
-    def rebuild(node: Any) -> Any:
+    def rebuild(node: Java) -> Java:
         for name, analyzed in given.items():
             if node.sameResult(analyzed):
                 (leaf,) = leaves_of(stands[name]._jdf.queryExecution().analyzed())

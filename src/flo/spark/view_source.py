@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from flo.core.errors import CheckpointError, ElementError, FloError, UnknownNameError
+from flo.core.untyped import Json
 from flo.shards.checkpoint.commits import committed_versions
 from flo.shards.tasks.view_filters import Condition, condition_of, filter_rows
 from flo.shards.tasks.view_parts import ROWS, repeat_rows
@@ -37,7 +38,7 @@ NOTHING = -1
 """The version before the first: a view without rows."""
 VERSION, CHECKPOINT = "version", "checkpoint"
 """The parts of an offset: a version, and the id of its checkpoint."""
-Offset = dict[str, Any]
+Offset = dict[str, Json]
 PROVIDER, OPTIONS = "provider", "flo"
 """A property that tables of the catalog have, and the metadata of their first column that keeps the options."""
 

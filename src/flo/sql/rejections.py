@@ -12,13 +12,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flo.sql.catalyst import UnsupportedQueryError, tokens_of
 from flo.sql.java import Java, items_of, java_package, scala_object
-
-if TYPE_CHECKING:
-    pass
 
 Rewrite = tuple[str, str]
 PASS_THE_TIME: Rewrite = ("flow.sql(…, clock=clock)", "pass the time as an input, and join with it")

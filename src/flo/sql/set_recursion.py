@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flo.sql.catalyst import tokens_of
 from flo.sql.plan_reader import SETS
-
-if TYPE_CHECKING:
-    pass
 
 REJECTED = "UNION_NOT_SUPPORTED_IN_RECURSIVE_CTE"
 """Spark's name of the error."""

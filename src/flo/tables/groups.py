@@ -20,7 +20,7 @@ from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.totals import Totals, run_of_sums
-from flo.tables.state.trace import Trace, add_checked, group_equal_rows
+from flo.tables.state.trace import EqualRows, Trace, add_checked, group_equal_rows
 from flo.tables.streams import NUMBER, STREAM, numbers
 from flo.tables.values import WEIGHT
 
@@ -44,13 +44,9 @@ class Groups:
         if not names:
             return Groups(table, ONE, np.array([table.num_rows]))
         table = table.combine_chunks()
-        keys = table.select(list(names))
-        key_numbers = keys_by(keys, names)
-        order, firsts = group_equal_rows(keys, key_numbers)
-        indices = order[firsts]
-        run = Run(names, Keys(key_numbers.at(indices), key_numbers.exact), take_rows(keys, indices))
+        keys, (order, firsts) = distinct_keys(table, names)
         rows = table if is_sorted(order) else take_rows(table, order)
-        return Groups(rows, run, np.diff(firsts, append=len(order)))
+        return Groups(rows, keys, np.diff(firsts, append=len(order)))
 
     @property
     def firsts(self) -> Indices:
@@ -78,6 +74,15 @@ def keys_by(table: pa.Table, names: tuple[str, ...]) -> Keys:
     if names == (STREAM,):
         return Keys(numbers(table).astype(np.uint64) << np.uint64(32), exact=True)
     return keys_of([table[name] for name in names])
+
+
+def distinct_keys(table: pa.Table, names: tuple[str, ...]) -> tuple[Run, EqualRows]:
+    """The key of each group of rows, once, and which rows are of a group."""
+    keys = table.select(list(names)).combine_chunks()
+    numbers = keys_by(keys, names)
+    equal = group_equal_rows(keys, numbers)
+    firsts = equal.order[equal.firsts]
+    return Run(names, Keys(numbers.at(firsts), numbers.exact), take_rows(keys, firsts)), equal
 
 
 def run_by(table: pa.Table, names: tuple[str, ...]) -> Run:

@@ -309,9 +309,17 @@ class OnTables(Operator, Generic[Op]):
         """Whether `sum_early` may be applied to its rows before they are shuffled, in as many parts as there are."""
         return False
 
-    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+    @property
+    def reduces_appends(self) -> bool:
+        """Whether `sum_early` can leave out rows that its results do not depend on while no row is retracted."""
+        return False
+
+    def sum_early(
+        self, table: pa.Table, few: Callable[[Numbers], bool], *, reduce: bool = False
+    ) -> tuple[pa.Table, Numbers]:
         """These rows, or sums of them if there are `few`, and the key number of each. `few` is asked with the numbers
-        of what rows are added up by. `consume` takes sums, from all parts, as well."""
+        of what rows are added up by. `consume` takes sums, from all parts, as well. `reduce` says that no row is ever
+        retracted, and asks to leave out those that the results do not depend on."""
         raise NotImplementedError(self.name)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:

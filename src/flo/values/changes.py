@@ -15,7 +15,7 @@ from typing import Any
 from flo.core.elements import Misfit, belongs, find_misfit, find_mismatch
 from flo.core.errors import ElementError, brief
 from flo.core.type_names import type_name
-from flo.core.untyped import Element, TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.canonical import canonical_element, order_key
 
 DELETED = "_deleted"
@@ -59,9 +59,9 @@ class TableShape:
     """The types of the key columns, and of the order column if there is one. They cannot be null."""
     split: Callable[[list[Element]], list[list[Element]]]
     """Converts rows to a list per column."""
-    make: Callable[..., Any]
+    make: AnyFunction
     """Converts one value per column to a row."""
-    rest: Callable[..., Any]
+    rest: AnyFunction
     """Converts the values of the other columns to the rest of a row."""
     from_dict: Callable[[dict[str, Any]], Any]
     """Converts a dict to a row."""
@@ -128,7 +128,7 @@ class TableShape:
         rest = map(self.rest, *columns.values()) if columns else (self.rest() for _ in rows)
         return map(change_class, *leading, rest)
 
-    def _change(self, change_class: Any, item: Any) -> Any:
+    def _change(self, change_class: Any, item: object) -> Any:
         if isinstance(item, Delete):
             return change_class(*self._deleted(item), None)
         if type(item) is dict:

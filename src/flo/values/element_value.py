@@ -12,7 +12,7 @@ from flo.core.elements import Misfit, find_misfit, find_mismatch
 from flo.core.errors import ElementError, brief
 from flo.core.type_names import row_columns, type_in_full, type_name
 from flo.core.type_relations import accepts
-from flo.core.untyped import Element, ElementFunction, Unit
+from flo.core.untyped import Element, ElementFunction, TypeForm, Unit
 from flo.values.canonical import instant_element
 from flo.values.changes import shape_of
 
@@ -169,7 +169,7 @@ class ElementCollection(Collection, Generic[T_co]):
     def value(self, data: Any) -> Any:
         return self._value(data if isinstance(data, Mapping) else self.gathered(data))
 
-    def gathered(self, data: Any) -> list[Element]:
+    def gathered(self, data: object) -> list[Element]:
         """Return the elements of an iterable. An exception of the iterable becomes an error about the input."""
         if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__"):
             raise ElementError(
@@ -197,7 +197,7 @@ class ElementCollection(Collection, Generic[T_co]):
             raise ElementError(f"the data of {{input}} {raised}") from fault
         return items
 
-    def pieces(self, data: Any) -> list[list[Value]]:
+    def pieces(self, data: object) -> list[list[Value]]:
         return [[self.value_class.of([unit])] for unit in self.value(data).all_units()]
 
     @abstractmethod
@@ -214,7 +214,7 @@ class ElementCollection(Collection, Generic[T_co]):
         return self.name if self.element is Any else f"{self.name}[{type_in_full(self.element)}]"
 
 
-def _differences(given: object, kind: Any) -> tuple[tuple[str, str], ...]:
+def _differences(given: object, kind: TypeForm) -> tuple[tuple[str, str], ...]:
     """Return the columns that a dict lacks to be a row, and those that it has besides."""
     columns = [name for name, _ in row_columns(kind)] if isinstance(given, Mapping) else []
     missing = [name for name in columns if name not in given]  # type: ignore[operator]  # it is a mapping

@@ -117,7 +117,7 @@ def expect_width(number: object, width: Digits, group: object) -> None:
         raise too_large(number, f"{width.precision} digits", group)
 
 
-def too_large(number: Any, limit: str, group: Any) -> ElementError:
+def too_large(number: object, limit: str, group: Any) -> ElementError:
     """Return the error for a result that does not fit its column."""
     return ElementError(
         f"a sum or average of {{input}} does not fit the {limit} of its column",

@@ -83,7 +83,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         """⊤, if there is a greatest value; otherwise None."""
         return None
 
-    def conflict(self, value: Any) -> bool:
+    def conflict(self, value: Element) -> bool:
         """Return whether only contradicting deltas lead to the value, and thus to all values above it.
 
         This is ⊤, as in LVars, unless the lattice treats its ⊤ as an ordinary value.
@@ -94,15 +94,15 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
     def incompatible(self, a: Element, b: Element) -> bool:
         """Return whether every value above both is a conflict."""
         try:
-            joined: Any = self.join(a, b)
+            joined: Element = self.join(a, b)
         except ValueError:
             return True
         return self.conflict(joined) and joined != a and joined != b
 
-    def is_bottom(self, value: Any) -> bool:
+    def is_bottom(self, value: Element) -> bool:
         return bool(value == self.bottom())
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: Element) -> str | None:
         """Return why the value is not in the lattice; None if it is."""
         try:
             if self.join(self.bottom(), value) == value:
@@ -126,11 +126,11 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         """Like `element`, with BOTTOM if that is the least value."""
         return with_mark(self.element, Bottom) if self.bottom() is BOTTOM else self.element
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: Element) -> Element:
         """Return the lattice value of plain Python data."""
         return data
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: Element) -> Element:
         """Return the lattice value as plain Python data."""
         return value
 

@@ -50,7 +50,7 @@ class _Chain(WithBottom[T_co]):
             return b  # type: ignore[no-any-return]
         raise ValueError(f"{self.name} needs a total order: neither of {a!r} and {b!r} is larger or equal")
 
-    def mismatch(self, value: Any) -> str | None:
+    def mismatch(self, value: Element) -> str | None:
         if value is BOTTOM:
             return None
         if not belongs(value, self.ordered):
@@ -159,7 +159,7 @@ class NaturalSum(Lattice[float]):
     def element(self) -> TypeForm:
         return int | float if self.number is Any else self.number
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: Element) -> Element:
         """Return the exact number. Anything that is not a number is returned unchanged."""
         try:
             _, exact, special = terms(data)
@@ -167,7 +167,7 @@ class NaturalSum(Lattice[float]):
             return data
         return data if special else canonical(exact)
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: Element) -> Element:
         return _PLAIN.get(self.number, _PLAIN[Any])(value)
 
 

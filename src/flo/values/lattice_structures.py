@@ -46,12 +46,12 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
     def element(self) -> TypeForm:
         return frozenset[self.member]  # type: ignore[name-defined]
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: Element) -> Element:
         return frozenset(data) if isinstance(data, Set) else data
 
 
 @dataclass(frozen=True)
-class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
+class MapUnion(Lattice[Mapping[K, Element]], Generic[K, L_co]):
     """Maps whose entries grow, each in the same lattice. An absent entry is ⊥; entries that are ⊥ are removed."""
 
     key: type[K]
@@ -76,7 +76,7 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
     def leq(self, a: Element, b: Element) -> bool:
         return all(key in b and self.lattice.leq(value, b[key]) for key, value in a.items())
 
-    def conflict(self, value: Any) -> bool:
+    def conflict(self, value: Element) -> bool:
         return any(map(self.lattice.conflict, value.values()))
 
     def is_bottom(self, value: object) -> bool:
@@ -97,18 +97,18 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
     def element(self) -> TypeForm:
         return dict[self.key, self.lattice.element]  # type: ignore[name-defined]
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: Element) -> Element:
         if not isinstance(data, Mapping):
             return data
         items = {key: self.lattice.value(item) for key, item in data.items()}
         return PersistentMap({key: item for key, item in items.items() if not self.lattice.is_bottom(item)})
 
-    def plain(self, value: Any) -> dict[K, Element]:
+    def plain(self, value: Element) -> dict[K, Element]:
         return {key: self.lattice.plain(item) for key, item in value.items()}
 
 
 @dataclass(frozen=True, init=False)
-class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
+class Product(Lattice[tuple[Element, ...]], Generic[*Ls]):
     """Tuples, joined component by component."""
 
     lattices: tuple[Lattice[Element], ...]
@@ -129,7 +129,7 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
     def leq(self, a: Element, b: Element) -> bool:
         return all(lattice.leq(x, y) for lattice, x, y in zip(self.lattices, a, b, strict=True))
 
-    def conflict(self, value: Any) -> bool:
+    def conflict(self, value: Element) -> bool:
         return any(lattice.conflict(item) for lattice, item in zip(self.lattices, value, strict=True))
 
     def mismatch(self, value: object) -> str | None:
@@ -142,12 +142,12 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
     def element(self) -> TypeForm:
         return tuple[*(lattice.whole for lattice in self.lattices)]  # type: ignore[misc]
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: Element) -> Element:
         if not isinstance(data, tuple) or len(data) != len(self.lattices):
             return data
         return tuple(lattice.value(item) for lattice, item in zip(self.lattices, data, strict=True))
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: Element) -> Element:
         return tuple(lattice.plain(item) for lattice, item in zip(self.lattices, value, strict=True))
 
     def _parameters(self) -> list[Any]:
@@ -155,7 +155,7 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 
 
 @dataclass(frozen=True)
-class Versioned(WithBottom[tuple[T_co, Any]], Generic[T_co, L_co]):
+class Versioned(WithBottom[tuple[T_co, Element]], Generic[T_co, L_co]):
     """Pairs of a version and a value: the higher version wins; values of the same version are joined."""
 
     version: type[T_co]
@@ -195,11 +195,11 @@ class Versioned(WithBottom[tuple[T_co, Any]], Generic[T_co, L_co]):
     def element(self) -> TypeForm:
         return tuple[self.version, self.lattice.whole]  # type: ignore[name-defined]
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: Element) -> Element:
         pair = isinstance(data, tuple) and len(data) == 2
         return (data[0], self.lattice.value(data[1])) if pair else data
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: Element) -> Element:
         return value if value is BOTTOM else (value[0], self.lattice.plain(value[1]))
 
 

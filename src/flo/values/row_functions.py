@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from flo.core.facts import PrimaryKey
+from flo.core.untyped import AnyFunction
 
 
 class RowFunction:
@@ -30,12 +28,12 @@ class RowFunction:
         return None
 
 
-def passed_by(f: Callable[..., Any] | None, columns: PrimaryKey) -> PrimaryKey:
+def passed_by(f: AnyFunction | None, columns: PrimaryKey) -> PrimaryKey:
     """Return the columns of a function's results that are these columns of the first row; None if that is not known."""
     return f.passed(columns) if columns is not None and isinstance(f, RowFunction) else None
 
 
-def selected_columns(f: Callable[..., Any] | None) -> PrimaryKey:
+def selected_columns(f: AnyFunction | None) -> PrimaryKey:
     """Return the columns that a key function reads, if it is made of nothing else."""
     if f is None:
         return ()
@@ -45,9 +43,9 @@ def selected_columns(f: Callable[..., Any] | None) -> PrimaryKey:
 
 
 def pair_key(
-    on: Callable[..., Any] | None,
-    other_on: Callable[..., Any] | None,
-    into: Callable[..., Any] | None,
+    on: AnyFunction | None,
+    other_on: AnyFunction | None,
+    into: AnyFunction | None,
     left: PrimaryKey,
     right: PrimaryKey,
     *,

@@ -7,7 +7,6 @@ state again, so that a difference is real, and can be repeated in a new process.
 from __future__ import annotations
 
 import copy
-import sys
 import types
 import warnings
 from collections import deque
@@ -18,10 +17,10 @@ from functools import partial
 from typing import Any
 
 from flo.core.collection import Collection, Value
-from flo.core.errors import is_users
 from flo.core.labels import codes_in
 from flo.core.operator import Operator
 from flo.core.term import Lowering
+from flo.core.used_values import is_users_class
 from flo.values.lattice import Lattice
 from flo.verify.data.constants import called_functions, function_of, unwrap
 from flo.verify.effort import code_of
@@ -111,7 +110,7 @@ class Captured:
         bound = getattr(item, "__self__", None)
         if bound is not None:
             self._add_object(type(bound).__name__, bound, seen)
-        elif callable(item) and not isinstance(item, LEFT_OUT) and is_of_user(type(item)):
+        elif callable(item) and not isinstance(item, LEFT_OUT) and is_users_class(type(item)):
             self._add_object(type(item).__name__, item, seen)
             item = type(item).__call__
         function = function_of(item)
@@ -145,7 +144,7 @@ class Captured:
             return
         if not isinstance(held, (int, str, float, bytes, tuple, frozenset, type(None))):
             seen.add(id(held))
-            if not is_of_user(type(held)) and not _is_mutable(held):
+            if not is_users_class(type(held)) and not _is_mutable(held):
                 return  # a lock, a file, a generator: it cannot be compared
         with suppress(Exception), warnings.catch_warnings():  # an object that cannot be copied or compared
             warnings.simplefilter("ignore")
@@ -161,12 +160,6 @@ def functions_of(operator: Operator) -> Iterator[Any]:
         lowering(operator)
     yield from (item for item in lowering.names.values() if callable(item) and not isinstance(item, LEFT_OUT[3:]))
     yield from (item for item in code_of(operator) if callable(unwrap(item)) and not isinstance(item, LEFT_OUT[3:]))
-
-
-def is_of_user(kind: type) -> bool:
-    """Whether a class is the user's: neither Flo's nor of a library."""
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return kind.__module__ == "__main__" or (file is not None and is_users(file))
 
 
 def _is_mutable(held: object) -> bool:

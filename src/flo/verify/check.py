@@ -6,7 +6,7 @@ The subject may be an operator, a flow, a collection, a lattice or a function; e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flo.core.collection import Collection, Form
@@ -15,7 +15,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
@@ -79,7 +79,7 @@ def check(
     laws: Law | Sequence[Law] | None = None,
     examples: Mapping[Any, object] | None = None,
     start: object = NO_START,
-    inverse: Callable[..., Any] | None = None,
+    inverse: AnyFunction | None = None,
     most: int = 3,
     tries: int = 200,
     seed: int = 0,

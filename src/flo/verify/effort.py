@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from flo.core.operator import Operator
+from flo.core.untyped import AnyFunction
 from flo.verify.data.constants import LARGEST, constants, impure_uses, integers, neighbours
 from flo.verify.data.given import Given
 
@@ -69,7 +70,7 @@ class Effort:
         """The remaining budget, but at least the minimum."""
         return replace(self, work=max(LEAST_WORK, self.remaining()), meter=Meter())
 
-    def with_constants_of(self, function: Any) -> Effort:
+    def with_constants_of(self, function: AnyFunction) -> Effort:
         """Add the constants that the function mentions."""
         return replace(self, given=self.given.with_constants_of(function))
 

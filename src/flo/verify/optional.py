@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from hypothesis import settings
+
+Strategy: TypeAlias = Any
+"""A strategy of Hypothesis."""
 
 
 class OptionalModule:
@@ -23,6 +29,20 @@ class OptionalModule:
         attribute = getattr(importlib.import_module(self._name), name)
         setattr(self, name, attribute)
         return attribute
+
+
+def search_settings(tries: int, *, shrinks: bool) -> settings:
+    """Return settings of Hypothesis for so many tries, which always find the same, and print nothing."""
+    from hypothesis import HealthCheck, Phase, Verbosity, settings
+
+    return settings(
+        max_examples=tries,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink) if shrinks else (Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
 
 
 z3 = OptionalModule("z3")

@@ -28,6 +28,7 @@ from flo.core.graph import Graph
 from flo.core.labels import codes_in
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import AnyFunction
 from flo.verify import laws
 from flo.verify.captured import Captured
 from flo.verify.equality import are_equal
@@ -57,7 +58,7 @@ class RaisedName(str):
     __slots__ = ()
 
 
-def run_in_processes(call: Callable[..., Any], arguments: Sequence[tuple[object, ...]]) -> list[list[Any]]:
+def run_in_processes(call: AnyFunction, arguments: Sequence[tuple[object, ...]]) -> list[list[Any]]:
     """The results of the calls, for each hash seed."""
     if IN_ANOTHER in os.environ:  # a module that was imported for a function checks something itself
         raise NotSent(NOT_RUN)
@@ -88,7 +89,7 @@ def serve() -> None:
     output.buffer.write(pickle.dumps([_result(call, each) for each in arguments]))
 
 
-def _result(call: Callable[..., Any], arguments: tuple[object, ...]) -> Any:
+def _result(call: AnyFunction, arguments: tuple[object, ...]) -> Any:
     try:
         return call(*arguments)
     except Exception as error:
@@ -190,7 +191,7 @@ class Trials:
     """Trials of one function or program; `call` takes the arguments of each."""
 
     about: str
-    call: Callable[..., Any]
+    call: AnyFunction
     trials: Sequence[Trial]
     show: Callable[[Any], str]
     law: Law = laws.A_FUNCTION

@@ -44,6 +44,11 @@ class TimeUp(Pickled, BaseException):
         """The running call of the user's function as text, if any."""
 
     @property
+    def stopped_at(self) -> tuple[tuple[str, str], ...]:
+        """The user's line that was running, as a fact of an error; none if it is not known."""
+        return (("stopped at", f"{self.where}   {self.where.text}".rstrip()),) if self.where else ()
+
+    @property
     def spent(self) -> str:
         """The time spent, as text for messages."""
         return "while it waited and did nothing" if self.waited else f"after {self.seconds:g} s of processor time"

@@ -36,10 +36,9 @@ from flo.shards.checkpoint.retention import Retention
 from flo.shards.tasks.view_parts import ALL
 from flo.tables.checkpoint.folders import Folder, folder
 from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_sealed
+from flo.tables.io.changes import WEIGHTS_FIELD, add_weights, consolidate_changes
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state.keys import keys_of
-from flo.tables.state.trace import consolidate_table
-from flo.tables.values import WEIGHT
 
 LOG, BASE = "_changes.json", "_base"
 """Names that start with `_`, which readers of Parquet skip."""
@@ -237,10 +236,7 @@ class ChangePart:
         where = folder(self.folder)
         parts = [self._within(fit_columns(_read(where, file), self.schema)) for file in self.files]
         table = pa.concat_tables([self.schema.empty_table(), *parts])
-        if WEIGHTS not in self.schema.names:
-            return table
-        names = [WEIGHT if name == WEIGHTS else name for name in self.schema.names]
-        return consolidate_table(table.rename_columns(names)).rename_columns(self.schema.names)
+        return consolidate_changes(table) if WEIGHTS in self.schema.names else table
 
     def _within(self, table: pa.Table) -> pa.Table:
         """The rows whose key numbers are in the range."""
@@ -254,10 +250,7 @@ class ChangePart:
 
     def changes(self) -> pa.Table:
         """The net changes, with `_weight`."""
-        table = self.table()
-        if WEIGHTS in table.column_names:
-            return table
-        return table.append_column(WEIGHTS, pa.array(np.ones(table.num_rows, np.int64)))
+        return add_weights(self.table())
 
 
 def _read(where: Folder, file: str) -> pa.Table:
@@ -299,8 +292,7 @@ class StoredChanges:
 
     def schema(self, view: str | None, version: int | None) -> pa.Schema:
         """The columns, and `_weight`."""
-        weight = pa.field(WEIGHTS, pa.int64(), nullable=False)
-        return pa.schema([*(field for field in self.log.rows if field.name != WEIGHTS), weight])
+        return pa.schema([*(field for field in self.log.rows if field.name != WEIGHTS), WEIGHTS_FIELD])
 
     def parts(self, view: str | None, after: int, upto: int | None) -> tuple[list[ChangePart], set[int]]:
         """The parts with the changes after a version up to another, by default the newest; and the versions needed."""

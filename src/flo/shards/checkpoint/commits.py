@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flo.core.errors import CheckpointError
+from flo.core.untyped import Json
 from flo.shards.tasks.state import StateVersions
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import (
@@ -118,7 +119,7 @@ def commit_version(
     versions: Mapping[int, StateVersions],
     epoch: int = 0,
     given: Mapping[str, LastGiven] | None = None,
-    more: Mapping[str, Any] | None = None,
+    more: Mapping[str, Json] | None = None,
 ) -> None:
     """Makes a version visible to readers. Raises if a query with a later epoch has committed it.
 
@@ -175,12 +176,12 @@ def copy_commit(where: str, version: int, to: str) -> None:
     write_sealed(folder(to), _name(version), {name: content[name] for name in content if name not in (PROGRAM, BACK)})
 
 
-def announce_going_back(where: str, version: int, content: Mapping[str, Any]) -> None:
+def announce_going_back(where: str, version: int, content: Mapping[str, Json]) -> None:
     """Abandons the versions after one: from now on readers see it as the newest."""
     write_sealed(folder(where), _back_file(version), {"version": version, **content})
 
 
-def read_announcement(where: str, version: int) -> Any:
+def read_announcement(where: str, version: int) -> Json:
     return read_sealed(folder(where), _back_file(version), version=version)
 
 
@@ -214,7 +215,7 @@ def expect_next_version(where: str, version: int) -> None:
     )
 
 
-def read_commit(where: str, version: int) -> Any:
+def read_commit(where: str, version: int) -> Json:
     """The content of a commit. Raises if it is missing or damaged."""
     files, name = folder(where), _name(version)
     try:
@@ -226,7 +227,7 @@ def read_commit(where: str, version: int) -> Any:
         raise
 
 
-def _fields(version: int) -> dict[str, Any]:
+def _fields(version: int) -> dict[str, Json]:
     return {"version": version, "epoch": int, STATE_VERSIONS: dict}
 
 
@@ -272,7 +273,7 @@ def read_state_versions(where: str, version: int, shards: int) -> dict[int, Stat
         raise damaged_file_error(folder(where), _name(version), how) from None
 
 
-def _replace(where: str, version: int, content: dict[str, Any]) -> None:
+def _replace(where: str, version: int, content: dict[str, Json]) -> None:
     """Replaces a commit, and what tags have of it."""
     files = folder(where)
     names = [_name(version, tag) for tag in Commits.read(where).tags_of(version)]
@@ -280,7 +281,7 @@ def _replace(where: str, version: int, content: dict[str, Any]) -> None:
         write_sealed(files, name, content)
 
 
-def _as_json(shards: int, versions: Mapping[int, StateVersions]) -> dict[str, Any]:
+def _as_json(shards: int, versions: Mapping[int, StateVersions]) -> dict[str, Json]:
     return {str(shards): {str(level): each.as_json() for level, each in versions.items()}}
 
 

@@ -21,9 +21,8 @@ from flo.shards.checkpoint.spark_logs import SPARK
 from flo.shards.checkpoint.spark_offsets import LOGS, SPARK_CHECKPOINT
 from flo.shards.checkpoint.tags import add_tag, copy_logs_of, remove_tag
 from flo.shards.tasks.output_files import copy_diverted
-from flo.shards.tasks.state import shard_path, state_folder
+from flo.shards.tasks.state import store_of
 from flo.tables.checkpoint.folders import Local, folder
-from flo.tables.checkpoint.store import Store
 
 
 def copy_checkpoint(where: str, to: str, version: int | str | None = None) -> int:
@@ -45,9 +44,8 @@ def copy_checkpoint(where: str, to: str, version: int | str | None = None) -> in
 
 def _copy(where: str, to: str, version: int) -> None:
     checkpoint, commit = Checkpoint(where), read_commit(where, version)
-    states = state_folder(to, checkpoint.shards(version))
     for stage, shard, store, changed in checkpoint.states(version):
-        Store(states.within(shard_path(stage["level"], shard))).add_from(store, changed)
+        store_of(to, checkpoint.shards(version), stage["level"], shard).add_from(store, changed)
     copy_diverted(where, to, version)
     if read_commit(where, version) != commit:
         raise CheckpointError(

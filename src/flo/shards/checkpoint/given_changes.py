@@ -18,8 +18,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
+from flo.core.untyped import Json
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import numbered_files, read_sealed, write_sealed
 
@@ -55,10 +55,10 @@ class Attempt:
         return Attempt(tuple(sorted(more.elements())), tuple(sorted(fewer.elements())), self.rows + other.rows)
 
     @classmethod
-    def of_json(cls, content: Any) -> Attempt:
+    def of_json(cls, content: Json) -> Attempt:
         return cls(tuple(content[0]), tuple(content[1]), content[2])
 
-    def as_json(self) -> Any:
+    def as_json(self) -> Json:
         return [list(self.files), list(self.retracted), self.rows]
 
 

@@ -14,9 +14,8 @@ versions that the checkpoint went back to, by which readers recognize that they 
 
 from __future__ import annotations
 
-from typing import Any
-
 from flo.core.errors import CheckpointError
+from flo.core.untyped import Json
 from flo.shards.checkpoint.commits import (
     Commits,
     announce_going_back,
@@ -69,7 +68,7 @@ def finish_going_back(where: str) -> None:
     version = Commits.read(where).back
     if version is None:
         return
-    content: Any = read_announcement(where, version)
+    content: Json = read_announcement(where, version)
     files = folder(where)
     batch = ResumedBatches.after(where, version).last
     if content["saved"] or has_logs(content["spark"]):

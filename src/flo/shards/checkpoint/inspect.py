@@ -13,23 +13,24 @@ program are not needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
+from flo.core.untyped import Json, StateTerm
 from flo.shards.checkpoint.commits import committed_versions, read_state_versions, verified_versions
 from flo.shards.checkpoint.lease import epochs, read_lease
-from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.checkpoint.program_changes import DESCRIPTION, expect_description, read_description
 from flo.shards.checkpoint.spark_logs import ResumedBatches, find_log_problems
 from flo.shards.checkpoint.spark_offsets import spark_folder
 from flo.shards.tasks.output_files import inputs_with_diverted_rows, read_diverted
-from flo.shards.tasks.state import StateVersions, shard_path, state_folder
+from flo.shards.tasks.state import StateVersions, shard_path, store_of
 from flo.tables.checkpoint.states import VertexState
-from flo.tables.checkpoint.store import MENDING, PARTS, Store
+from flo.tables.checkpoint.store import MENDING, PARTS, STATES, Store, run_file
 from flo.tables.state.panes import Panes
 
 
@@ -54,7 +55,7 @@ class StateSize:
 class StoredState(NamedTuple):
     """The state of a shard, as a committed version names it."""
 
-    stage: Any
+    stage: Json
     """The description of the stage."""
     shard: int
     store: Store
@@ -67,16 +68,14 @@ class Checkpoint:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.description: Any = read_description(where)
-        if self.description is None:
-            raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
-        self._described: dict[int, Any] = {}
+        self.description: Json = expect_description(where)
+        self._described: dict[int, Json] = {}
 
     def versions(self) -> list[int]:
         """The committed versions. Raises if a commit is damaged."""
         return verified_versions(self.where)
 
-    def described(self, version: int) -> Any:
+    def described(self, version: int) -> Json:
         """The description of the program that has written a version."""
         if version not in self._described:
             self._described[version] = read_description(self.where, version)
@@ -88,7 +87,7 @@ class Checkpoint:
 
     def store(self, version: int, level: int, shard: int) -> Store:
         """The store of a shard's states, at a version."""
-        return Store(state_folder(self.where, self.shards(version)).within(shard_path(level, shard)))
+        return store_of(self.where, self.shards(version), level, shard)
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a committed version, by level of the stage."""
@@ -107,14 +106,14 @@ class Checkpoint:
     def sizes(self, version: int) -> Iterator[StateSize]:
         """The sizes of all operators and views at a version, by shard."""
         for stage, shard, store, changed in self.states(version):
-            states, views = read_state(stage, store, changed)
+            state = read_state(store, changed, stage)
             files = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
             for vertex_id, described in stage["operators"].items():
                 said = {name: described[name] for name in ("name", "line", "where", "bound")}
                 none = StateSize(stage["level"], shard, vertex_id, **said)
-                state = states[vertex_id]
-                yield none if state.is_initial else _measure(none, state.term(), store, files)
-            for name, view in views:
+                own = state.states[vertex_id]
+                yield none if own.is_initial else _measure(none, own.term(), store, files)
+            for name, view in state.views.items():
                 none = StateSize(stage["level"], shard, f"view {name}", name, where="view", bound="its rows")
                 yield _measure(none, view, store, files)
 
@@ -123,10 +122,10 @@ class Checkpoint:
         wanted: dict[str, dict[int, int]] = {}
         stores: dict[str, Store] = {}
         names: dict[str, str] = {}
-        stages: dict[tuple[str, int], Any] = {}
+        stages: dict[tuple[str, int], Json] = {}
         newest = max(committed_versions(self.where), default=None)
         for version in committed_versions(self.where):
-            problems = list(_try(lambda version=version: self.state_versions(version)))
+            problems = list(_try(self.state_versions, version))
             yield from problems
             for stage, shard, store, changed in () if problems else self.states(version):
                 place = str(store.folder)
@@ -141,17 +140,17 @@ class Checkpoint:
             for number in numbers:
                 yield from self._problems_at(stages.get((place, number)), stores[place], number)
         for epoch in epochs(self.where):
-            yield from _try(lambda epoch=epoch: read_lease(self.where, epoch))
+            yield from _try(read_lease, self.where, epoch)
         for name in inputs_with_diverted_rows(self.where):
-            yield from _try(lambda name=name: read_diverted(self.where, name, newest or 0))
+            yield from _try(read_diverted, self.where, name, newest or 0)
         with suppress(CheckpointError):  # a damaged commit was named above
             last = None if newest is None else ResumedBatches.after(self.where, newest).last
             for problem in find_log_problems(spark_folder(self.where, self.description), last):
                 yield _line(problem)
 
-    def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:
+    def _problems_at(self, stage: Json, store: Store, number: int) -> Iterator[str]:
         """The problems of one state of a shard, and of the runs that it names."""
-        problems = list(_try(lambda: read_state(stage, store, number)))
+        problems = list(_try(read_state, store, number, stage))
         yield from problems
         if problems:
             return
@@ -161,15 +160,46 @@ class Checkpoint:
             if columns is None:
                 yield f"{store.folder}: the manifest of version {number} names the run `{name}`, but the state does not"
             else:
-                yield from _try(lambda columns=columns, name=name: store.get(columns, name))
+                yield from _try(store.get, columns, name)
         for name in named:
             yield f"{store.folder}: the state of version {number} names the run `{name}`, but the manifest does not"
 
 
-def _try(read: Any) -> Iterator[str]:
+class StateSizes:
+    """The bytes of the states of a checkpoint, as far as they were asked for, from the files that a version names.
+
+    A state does not change under its version, so only shards that have changed are looked at."""
+
+    def __init__(self, where: str, shards: int) -> None:
+        self.where, self.shards = where, shards
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        """By level and shard, the version of the state and its bytes."""
+
+    def at(self, versions: Mapping[int, StateVersions]) -> dict[int, int]:
+        """The bytes of state by level."""
+        return {level: sum(self._sizes(level, each)) for level, each in sorted(versions.items())}
+
+    def _sizes(self, level: int, versions: StateVersions) -> list[int]:
+        """The bytes of each state of a stage."""
+        for shard, version in versions.states():
+            known, _ = self._known.get((level, shard), (-1, 0))
+            if known != version:
+                self._known[level, shard] = version, self._size(level, shard, version)
+        return [self._known[level, shard][1] for shard, _ in versions.states()]
+
+    def _size(self, level: int, shard: int, version: int) -> int:
+        """The bytes of one state: its own file, and those of its runs."""
+        store = store_of(self.where, self.shards, level, shard)
+        manifest = store.manifest(version)
+        runs = {f"{PARTS}/{name}": size for name, (size, _) in store.folder.files(PARTS).items()}
+        states = {name: size for name, (size, _) in store.folder.files(STATES).items()}
+        return states.get(manifest["state"], 0) + sum(runs.get(run_file(name), 0) for name in manifest["runs"])
+
+
+def _try(read: Callable[..., object], *arguments: object) -> Iterator[str]:
     """The problem that reading something meets, if any."""
     try:
-        read()
+        read(*arguments)
     except CheckpointError as error:
         yield _line(error)
 
@@ -187,7 +217,7 @@ def _measure(none: StateSize, term: Term, store: Store, sizes: dict[str, int]) -
     return replace(none, rows=rows, bytes=size)
 
 
-def _rows_of(term: Any, store: Store) -> int:
+def _rows_of(term: StateTerm, store: Store) -> int:
     """How many rows a term holds. The runs of open windows may also have rows that are gone."""
     match term:
         case Call(Panes.term, (_, runs, left, *_)) if len(left) == len(runs):
@@ -199,7 +229,7 @@ def _rows_of(term: Any, store: Store) -> int:
     return 0
 
 
-def without_merges(term: Any) -> Any:
+def without_merges(term: StateTerm) -> StateTerm:
     """A term without the parts of merges that have begun, whose rows are in the runs as well."""
     match term:
         case Call("merge"):
@@ -211,14 +241,25 @@ def without_merges(term: Any) -> Any:
     return term
 
 
-def read_state(stage: Any, store: Store, version: int) -> tuple[dict[str, VertexState], tuple[tuple[str, Term], ...]]:
-    """The states of a shard by the ids of their vertices, and its views, as terms. Raises unless they are of the
-    operators of this stage, if it is known."""
-    term: Any = decode(store.read(version)[0])
-    states = {state.id: state for state in map(VertexState.of, term[0])}
+class ShardTerms(NamedTuple):
+    """The state of a shard of a stage, as terms."""
+
+    store: Store
+    states: dict[str, VertexState]
+    """By the ids of their vertices."""
+    views: dict[str, Term]
+    more: Json
+    """The rest of the shard record."""
+
+
+def read_state(store: Store, version: int, stage: Json = None) -> ShardTerms:
+    """The state of a shard. Raises unless it is of the operators of this stage, if that is known."""
+    state, more = store.read(version)
+    term: StateTerm = decode(state)
+    states = {each.id: each for each in map(VertexState.of, term[0])}
     if stage is not None and states.keys() != stage["operators"].keys():
         raise _of_another_program(version, str(store.folder))
-    return states, term[1]
+    return ShardTerms(store, states, dict(term[1]), more)
 
 
 def _of_another_program(version: int, where: str) -> CheckpointError:
@@ -229,7 +270,7 @@ def _of_another_program(version: int, where: str) -> CheckpointError:
     )
 
 
-def runs_in(term: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+def runs_in(term: StateTerm) -> Iterator[tuple[tuple[str, ...], str]]:
     """The key columns and the name of every run that a term names."""
     match term:
         case Call("stored", (columns, str(name))):

@@ -21,9 +21,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from flo.core.errors import CheckpointError
+from flo.core.untyped import Json
 from flo.shards.checkpoint.commits import commit_epoch, committed_versions
 from flo.shards.checkpoint.going_back import finish_going_back
 from flo.tables.checkpoint.folders import folder
@@ -49,7 +49,7 @@ class Lease:
 
     where: str
     epoch: int
-    holder: dict[str, Any]
+    holder: dict[str, Json]
     is_used: Callable[[], bool] = lambda: True
     """Whether the query still runs. Can be asked in the same process only."""
 
@@ -129,11 +129,11 @@ class Lease:
         if newest is not None and newest["run"] == self.holder["run"]:
             write_sealed(folder(self.where), _name(self.epoch), self._content(released=True))
 
-    def _content(self, released: bool = False) -> dict[str, Any]:
+    def _content(self, released: bool = False) -> dict[str, Json]:
         return {"epoch": self.epoch, "released": released, **self.holder}
 
 
-def read_lease(where: str, epoch: int) -> Any:
+def read_lease(where: str, epoch: int) -> Json:
     """The content of a lease. Raises with a fix if the file is damaged."""
     try:
         return read_sealed(folder(where), _name(epoch), epoch=epoch, released=bool, **HOLDER)
@@ -147,7 +147,7 @@ def epochs(where: str) -> list[int]:
     return numbered_files(folder(where), LEASES)
 
 
-def _newest(where: str) -> Any:
+def _newest(where: str) -> Json:
     """The newest lease; None if there is none."""
     while there := epochs(where):
         try:
@@ -162,7 +162,7 @@ def _name(epoch: int) -> str:
     return f"{LEASES}/{epoch:08}.json"
 
 
-def _describe_process(query: str) -> dict[str, Any]:
+def _describe_process(query: str) -> dict[str, Json]:
     """The holder of a lease that this process takes now."""
     try:
         user = getpass.getuser()
@@ -179,13 +179,13 @@ def _describe_process(query: str) -> dict[str, Any]:
     }
 
 
-def _format_holder(lease: Any) -> str:
+def _format_holder(lease: Json) -> str:
     """The holder of a lease in an error message."""
     holder = f"`{lease['query']}` of {lease['user']}, process {lease['pid']} on {lease['host']}"
     return f"{holder}, since {lease['since']}, epoch {lease['epoch']}"
 
 
-def _is_alive(lease: Any) -> bool:
+def _is_alive(lease: Json) -> bool:
     """Whether the holder is known to be alive. A process on another machine is not."""
     if lease["released"] or lease["host"] != socket.gethostname():
         return False

@@ -21,12 +21,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from flo.core.checkpoint import Program, expect_same_program
 from flo.core.errors import CheckpointError
 from flo.core.operator import Bound, Operator
 from flo.core.program_outline import Outline, expect_same_lines, from_plain, to_plain
+from flo.core.untyped import Json
 from flo.program.bounds import find_bounds
 from flo.program.dag import Stream, Vertex
 from flo.program.identity import digest
@@ -62,10 +62,10 @@ FIELDS = {
 """The fields of a description, with their types."""
 KEPT = (BACKS, COPIED, SPARK_CHECKPOINT, LOGS, "offsets")
 """The fields that another start keeps, unless it has its own."""
-Description = dict[str, Any]
+Description = dict[str, Json]
 
 
-def read_description(where: str, version: int | None = None) -> Any:
+def read_description(where: str, version: int | None = None) -> Json:
     """The program of a version, by default of the newest: its stages, and the number of shards; None if there is no
     checkpoint."""
     files, name = folder(where), _description_file(where, version)
@@ -76,12 +76,17 @@ def read_description(where: str, version: int | None = None) -> Any:
     return None
 
 
-def read_shards(where: str, version: int) -> int:
-    """The number of shards of a version."""
+def expect_description(where: str, version: int | None = None) -> Json:
+    """The program of a version. Raises if there is no checkpoint."""
     description = read_description(where, version)
     if description is None:
-        raise missing_file_error(folder(where), DESCRIPTION)
-    return int(description["shards"])
+        raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
+    return description
+
+
+def read_shards(where: str, version: int) -> int:
+    """The number of shards of a version."""
+    return int(expect_description(where, version)["shards"])
 
 
 def write_description(where: str, content: Description, version: int | None = None) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flo.core.errors import ElementError, brief
 from flo.shards.checkpoint.commits import Commits, commit_ages, remove_commit
@@ -48,7 +48,7 @@ class Retention:
     """The version at whose commit to look next: to look at all commits takes time."""
 
     @classmethod
-    def of(cls, keep: Any) -> Retention:
+    def of(cls, keep: object) -> Retention:
         """Reads the user's `keep`: a number of versions, or an age such as "1 day"."""
         if isinstance(keep, int) and not isinstance(keep, bool) and keep >= READABLE:
             return cls(keep)

@@ -18,9 +18,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from flo.core.errors import CheckpointError
+from flo.core.untyped import Json
 from flo.shards.checkpoint.spark_logs import (
     COMMITS,
     COMPACT,
@@ -42,7 +42,7 @@ ATTEMPTS = 10
 """So often a source log is copied that Spark compacts meanwhile."""
 
 
-def spark_folder(where: str, description: Mapping[str, Any] | None) -> str:
+def spark_folder(where: str, description: Mapping[str, Json] | None) -> str:
     """Where Spark keeps the logs of a program."""
     described = description or {}
     return described.get(SPARK_CHECKPOINT) or f"{where}/{described.get(LOGS, SPARK)}"

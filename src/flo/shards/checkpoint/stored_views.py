@@ -16,19 +16,19 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import pyarrow as pa
 
 from flo.columns.narrowing import unmarked
 from flo.core.errors import CheckpointError, UnknownNameError
+from flo.core.untyped import Json
 from flo.shards.checkpoint.commits import committed_versions, format_versions, name_line, read_state_versions
-from flo.shards.checkpoint.program_changes import BACKS, DESCRIPTION, read_description, read_shards
+from flo.shards.checkpoint.program_changes import BACKS, expect_description, read_shards
 from flo.shards.tasks.output_files import VIEW
-from flo.shards.tasks.state import shard_path, state_folder
+from flo.shards.tasks.state import store_of
 from flo.shards.tasks.view_parts import ALL, StoredRun, ViewPart, change_schema, with_nullable_parts
 from flo.tables.checkpoint.folders import Folder
-from flo.tables.checkpoint.store import PARTS, Store, run_file
+from flo.tables.checkpoint.store import PARTS, run_file
 
 PART_BYTES = 32 << 20
 """How many bytes of files a part has, about."""
@@ -49,14 +49,13 @@ class StoredView:
     @classmethod
     def read(cls, where: str, name: str, version: int, shards: int) -> StoredView | None:
         """The view of that name; None if no shard has rows of it: the output has no columns, or is not a view."""
-        state = state_folder(where, shards)
-        views: list[tuple[Folder, Any]] = []
+        views: list[tuple[Folder, Json]] = []
         for level, versions in read_state_versions(where, version, shards).items():
             for shard, changed in versions.states():
-                store = state.within(shard_path(level, shard))
-                view = Store(store).manifest(changed)["more"]["views"].get(name)
+                store = store_of(where, shards, level, shard)
+                view = store.manifest(changed)["more"]["views"].get(name)
                 if view is not None:
-                    views.append((store, view))
+                    views.append((store.folder, view))
         if not views:
             return None
         first = views[0][1]
@@ -103,9 +102,7 @@ class StoredViews:
     """The views of a checkpoint, as readers see them."""
 
     def __init__(self, where: str) -> None:
-        description = read_description(where)
-        if description is None:
-            raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
+        description = expect_description(where)
         self.where = where
         self.id = str(description.get("id", where))
         self._backs = tuple(description.get(BACKS, ()))

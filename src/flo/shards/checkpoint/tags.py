@@ -20,7 +20,7 @@ from difflib import get_close_matches
 
 from flo.core.errors import CheckpointError, NameTakenError, UnknownNameError, brief
 from flo.shards.checkpoint.commits import Commits, format_versions, tag_commit, untag_commit, versions_with_tag
-from flo.shards.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.shards.checkpoint.program_changes import expect_description, read_description
 from flo.shards.checkpoint.spark_logs import SPARK, ResumedBatches
 from flo.shards.checkpoint.spark_offsets import (
     copy_logs,
@@ -37,14 +37,14 @@ TAGS = "tags"
 
 def list_tags(where: str) -> dict[str, int]:
     """The versions that have tags, by the names of the tags."""
-    expect_checkpoint(where)
+    expect_description(where)
     return dict(sorted(Commits.read(where).tags.items()))
 
 
 def add_tag(where: str, tag: str, version: int | str | None = None) -> int:
     """Keeps a version, by default the newest, under a name. Returns the version."""
     _expect_name(tag)
-    expect_checkpoint(where)
+    expect_description(where)
     number = find_version(where, version)
     known = Commits.read(where).tags.get(tag)
     if known == number:
@@ -69,7 +69,7 @@ def add_tag(where: str, tag: str, version: int | str | None = None) -> int:
 
 def remove_tag(where: str, tag: str) -> int:
     """Removes a tag, and returns its version. Unless it is kept for another reason, the version is removed, too."""
-    expect_checkpoint(where)
+    expect_description(where)
     versions = versions_with_tag(where, tag)
     if not versions:
         raise _unknown(where, tag)
@@ -139,12 +139,6 @@ def copy_logs_of(where: str, version: int, to: str) -> None:
 def _keep_logs(where: str, tag: str, version: int) -> None:
     folder(where).remove(f"{TAGS}/{tag}")  # left by an interrupted run
     copy_logs_of(where, version, f"{where}/{TAGS}/{tag}/{SPARK}")
-
-
-def expect_checkpoint(where: str) -> None:
-    """Raises if there is no checkpoint."""
-    if read_description(where) is None:
-        raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
 
 
 def _expect_name(tag: str) -> None:

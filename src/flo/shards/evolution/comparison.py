@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from flo.core.program_outline import without_number
+from flo.core.untyped import Json
 from flo.program.dag import Dag, Stream
 from flo.shards.checkpoint.column_fit import type_of, widens
 from flo.shards.checkpoint.program_changes import Description, columns_of, input_names
@@ -142,14 +143,14 @@ def is_as_wide(kind: str, other: str) -> bool:
     return not pa.types.is_timestamp(before) and widens(before, now)  # a time may lose digits in another unit
 
 
-def _layout(description: Description) -> list[Any]:
+def _layout(description: Description) -> list[Json]:
     return [
         (stage["level"], {key: _state_of(each) for key, each in stage["operators"].items()})
         for stage in description["stages"]
     ]
 
 
-def _state_of(operator: Description) -> tuple[Any, ...]:
+def _state_of(operator: Description) -> tuple[Json, ...]:
     """What must be equal for a state to be kept."""
     return operator.get("form"), operator["where"]
 

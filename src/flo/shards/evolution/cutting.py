@@ -20,23 +20,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers
+from flo.columns.indices import Indices, Mask, Numbers
 from flo.core.checkpoint import encode
 from flo.core.errors import CheckpointError
 from flo.core.operator import Operator
 from flo.core.term import Call, Term
+from flo.core.untyped import Json, StateTerm
 from flo.shards.checkpoint.inspect import Checkpoint, read_state, runs_in, without_merges
 from flo.shards.plan.spread import PANE
 from flo.shards.plan.stages import shard_of
 from flo.shards.tasks.shard_record import PLACE
-from flo.shards.tasks.state import CachedStore, StateVersions, shard_path, state_folder
+from flo.shards.tasks.state import CachedStore, StateVersions, store_of
 from flo.tables.checkpoint.states import VertexState
-from flo.tables.checkpoint.store import Store, Storing
+from flo.tables.checkpoint.store import Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Placement, StatePart, operators_on_tables
@@ -83,7 +83,7 @@ class _Cutting:
     """Cuts the state of one stage at one version."""
 
     checkpoint: Checkpoint
-    stage: Any
+    stage: Json
     shards: int
     version: int
     kept: Container[str]
@@ -97,27 +97,24 @@ class _Cutting:
 
     def cut(self) -> None:
         level = self.stage["level"]
-        state = state_folder(self.checkpoint.where, self.shards)
         standing = list(self.checkpoint.state_versions(self.version)[level].states())
         self.old = [CachedStore(self.checkpoint.store(self.version, level, shard).folder) for shard, _ in standing]
-        versions = [changed for _, changed in standing]
-        stores = [Store(state.within(shard_path(level, shard))) for shard in range(self.shards)]
+        stores = [store_of(self.checkpoint.where, self.shards, level, shard) for shard in range(self.shards)]
         self.new = [Storing(store) for store in stores]
-        read = zip(self.old, versions, strict=True)
-        states, views = zip(*(read_state(self.stage, store, changed) for store, changed in read), strict=True)
+        read = [read_state(store, changed, self.stage) for store, (_, changed) in zip(self.old, standing, strict=True)]
         cut = [
-            self._vertex(described, [each[vertex_id] for each in states])
+            self._vertex(described, [each.states[vertex_id] for each in read])
             for vertex_id, described in self.stage["operators"].items()
             if vertex_id in self.kept
         ]
-        kept = [self._views(shard, [dict(each) for each in views]) for shard in range(self.shards)]
-        more = [store.manifest(changed)["more"] for store, changed in zip(self.old, versions, strict=True)]
+        kept = [self._views(shard, [each.views for each in read]) for shard in range(self.shards)]
+        more = [each.more for each in read]
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             states_of_shard = tuple(each[shard].term() for each in cut)
             noted = self._record(shard, more, dict(kept[shard]))
             store.write(self.version, encode((states_of_shard, kept[shard])), storing, noted)
 
-    def _vertex(self, described: Any, old: list[VertexState]) -> list[VertexState]:
+    def _vertex(self, described: Json, old: list[VertexState]) -> list[VertexState]:
         """Returns the state of an operator in every new shard."""
         first, where = old[0], described["where"]
         if where == Placement.ONE_PLACE.value:
@@ -146,7 +143,7 @@ class _Cutting:
         started = [each.parts for each in old if each.parts]
         if not started:
             return [old[0]] * self.shards
-        parts: dict[str, Any] = {}
+        parts: dict[str, StateTerm] = {}
         if any("clock" in each for each in started):
             parts["clock"] = _latest_clock([each["clock"] for each in started if "clock" in each])
         if any("count" in each for each in started):
@@ -154,7 +151,7 @@ class _Cutting:
         panes = [each.parts.get("opened") for each in old]
         return [replace(old[0], parts={**parts, "opened": self._panes(shard, panes)}) for shard in range(self.shards)]
 
-    def _panes(self, shard: int, given: list[Any]) -> Term:
+    def _panes(self, shard: int, given: list[StateTerm]) -> Term:
         """Returns the waiting rows of a new shard. Runs are sorted by time, and only their last rows still wait."""
         parts: list[Run] = []
         for old, each in enumerate(given):
@@ -165,7 +162,7 @@ class _Cutting:
                 parts += [part] if part.rows else []
         return Call("panes", ((), tuple(map(self.new[shard], parts)), tuple(part.rows for part in parts)))
 
-    def _by_key(self, described: Any, kind: type[OnTables[Operator]], old: list[VertexState]) -> list[VertexState]:
+    def _by_key(self, described: Json, kind: type[OnTables[Operator]], old: list[VertexState]) -> list[VertexState]:
         """Returns the state of every new shard. The class of the operator declares how each part is cut."""
         places = sorted({place for each in old for place in each.waiting})
         waiting = {place: self._buffers(described, kind, [each.waiting.get(place) for each in old]) for place in places}
@@ -183,7 +180,7 @@ class _Cutting:
             for shard in range(self.shards)
         ]
 
-    def _by_stream(self, described: Any, old: list[VertexState]) -> list[VertexState]:
+    def _by_stream(self, described: Json, old: list[VertexState]) -> list[VertexState]:
         """Cuts an operator on keyed streams, and what waits at its inputs."""
         names = dict.fromkeys(name for each in old for name in each.parts)
         places = dict.fromkeys(place for each in old for place in each.waiting)
@@ -198,7 +195,9 @@ class _Cutting:
             for shard in range(self.shards)
         ]
 
-    def _part(self, described: Any, part: StatePart, given: list[Any], parts: dict[str, list[Term]]) -> list[Term]:
+    def _part(
+        self, described: Json, part: StatePart, given: list[StateTerm], parts: dict[str, list[Term]]
+    ) -> list[Term]:
         if part.cut is None:
             raise _uncut(described, f"it does not declare how `{part.name}` is cut")
         if part.cut is Cut.BY_ROW:
@@ -240,7 +239,7 @@ class _Cutting:
             cut = [self._trace(shard, rows, key) for shard in range(self.shards)]
         return [Call("partners", (each, self._trace(shard, keys))) for shard, each in enumerate(cut)]
 
-    def _of_streams(self, described: Any, given: list[Any]) -> list[Any]:
+    def _of_streams(self, described: Json, given: list[StateTerm]) -> list[StateTerm]:
         """Cuts the state of an operator on keyed streams: runs by the key of the streams. The rest must be equal in all
         shards, and stays."""
         some = next((each for each in given if each is not None), None)
@@ -266,12 +265,12 @@ class _Cutting:
         by_shard = [tuple(each[shard] for each in cut) for shard in range(self.shards)]
         return [Call(some.name, each) for each in by_shard] if isinstance(some, Call) else list(by_shard)
 
-    def _columns(self, old: int, trace: Any) -> list[str]:
+    def _columns(self, old: int, trace: StateTerm) -> list[str]:
         """The names of the columns of a trace of an old shard."""
         runs = trace.args[1] if trace is not None and len(trace.args) > 1 else ()
         return list(self._run(old, runs[0]).table.column_names) if runs else []
 
-    def _trace(self, shard: int, given: list[Any], key: tuple[str, ...] = ()) -> Term:
+    def _trace(self, shard: int, given: list[StateTerm], key: tuple[str, ...] = ()) -> Term:
         """Returns a trace of a new shard. Old shards have different keys, so their runs are merged level by level."""
         some = next((each for each in given if each is not None and each.args[0]), None)
         some = some or next((each for each in given if each is not None), Call("trace", ((), ())))
@@ -284,7 +283,7 @@ class _Cutting:
         whole = [Totals(runs[0].columns).join(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
         return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
 
-    def _run(self, shard: int, term: Any) -> Run:
+    def _run(self, shard: int, term: StateTerm) -> Run:
         """Reads a run of an old shard."""
         if term.name == "parts":
             return self.old[shard].get_parts(_stored(term.args[0])[0], tuple(_stored(part)[1] for part in term.args))
@@ -297,10 +296,10 @@ class _Cutting:
         numbers = run.keys.numbers[low:high]
         return Run(run.columns, Keys(numbers, run.keys.exact), run.table.slice(int(low), int(high - low)))
 
-    def _of(self, numbers: Numbers) -> Any:
+    def _of(self, numbers: Numbers) -> Indices:
         return shard_of(numbers, self.shards)
 
-    def _by_row(self, shard: int, given: list[Any], by_key: Any) -> Term:
+    def _by_row(self, shard: int, given: list[StateTerm], by_key: StateTerm) -> Term:
         """Returns the rows of the trace `by_key`, sorted by row."""
         columns = next((columns for columns, _ in runs_in(tuple(given))), ())
         if not columns:
@@ -309,7 +308,7 @@ class _Cutting:
         taken = [run_of(run.table.select([*columns, WEIGHT]), columns) for run in runs]
         return Call("trace", ((), tuple(self.new[shard](run) for run in taken)))
 
-    def _buffers(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Any]:
+    def _buffers(self, described: Json, kind: type[OnTables[Operator]], old: list[StateTerm]) -> list[StateTerm]:
         """Cuts the rows that wait at an input, by the whole row: see `OnTables.rows_wait`."""
         waiting = [store.get((), each.args[1]).table for store, each in zip(self.old, old, strict=True) if _waits(each)]
         if not waiting:
@@ -327,18 +326,18 @@ class _Cutting:
             terms.append(Call("stored_rows", (some.args[0], name, some.args[2])))
         return terms
 
-    def _move(self, term: Any) -> Any:
+    def _move(self, term: StateTerm) -> StateTerm:
         """Copies a state to the new shard 0."""
         for columns, name in runs_in(term):
             self.new[0](self.old[0].get(columns, name))
         return term
 
-    def _views(self, shard: int, old: list[dict[str, Any]]) -> tuple[tuple[str, Term], ...]:
+    def _views(self, shard: int, old: list[dict[str, StateTerm]]) -> tuple[tuple[str, Term], ...]:
         """Cuts the views. A view is the sum of its parts in all shards; a sequence is in shard 0."""
         parts: list[tuple[str, Term]] = []
         for name in sorted({name for each in old for name in each if name in self.views}):
             given = [each.get(name) for each in old]
-            some: Any = next(each for each in given if each is not None)
+            some: StateTerm = next(each for each in given if each is not None)
             in_order = isinstance(some, Call) and some.name in Trace.terms and tuple(some.args[0]) == (PLACE,)
             if isinstance(some, Call) and some.name in Trace.terms and not in_order:
                 parts.append((name, self._trace(shard, given)))
@@ -348,9 +347,9 @@ class _Cutting:
                 parts.append((name, self._move(given[0])))
         return tuple(parts)
 
-    def _record(self, shard: int, old: list[Any], kept: dict[str, Any]) -> Any:
+    def _record(self, shard: int, old: list[Json], kept: dict[str, StateTerm]) -> Json:
         """Returns the shard record: ends and positions are equal in all shards; counts of sequences are in shard 0."""
-        reached: dict[str, Any] = {}
+        reached: dict[str, Json] = {}
         for delivery, last in ((number, last) for each in old for number, last in each["reached"].items()):
             known = reached.get(delivery, last)
             if isinstance(last, dict):  # of each partition
@@ -365,30 +364,30 @@ class _Cutting:
         return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}
 
 
-def _latest_clock(clocks: list[Any]) -> Any:
+def _latest_clock(clocks: list[StateTerm]) -> StateTerm:
     """The clock that is furthest; of partitions, the one of each that is."""
     if clocks[0].name != ClockOfPartitions.term:
         return max(clocks, key=lambda clock: clock.args[0])
-    each: dict[int, Any] = {}
+    each: dict[int, Json] = {}
     for partition, time in (pair for clock in clocks for pair in clock.args[1]):
         each[partition] = max(time, each.get(partition, time))
     return Call(clocks[0].name, (clocks[0].args[0], tuple(sorted(each.items())), *clocks[0].args[2:]))
 
 
-def _stored(term: Any) -> tuple[tuple[str, ...], str]:
+def _stored(term: StateTerm) -> tuple[tuple[str, ...], str]:
     columns, name = term.args
     return tuple(columns), name
 
 
-def _waits(term: Any) -> bool:
+def _waits(term: StateTerm) -> bool:
     return isinstance(term, Call) and term.name == "stored_rows" and term.args[1] is not None
 
 
-def _chosen(run: Run, which: Any) -> Run:
+def _chosen(run: Run, which: Mask) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[which], run.keys.exact), run.table.filter(pa.array(which)))
 
 
-def _uncut(described: Any, why: str) -> CheckpointError:
+def _uncut(described: Json, why: str) -> CheckpointError:
     line = (("line", described["line"]),) if described["line"] else ()
     return CheckpointError(
         f"the state of `{described['name']}` cannot be cut into other shards: {why}",

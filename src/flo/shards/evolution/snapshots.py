@@ -11,24 +11,23 @@ Invariant: what the tables of all shards add up to is the stream, with the colum
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import pyarrow as pa
 
-from flo.core.checkpoint import decode
 from flo.core.errors import CheckpointError
 from flo.core.program_outline import ANEW
 from flo.core.term import Call
-from flo.shards.checkpoint.inspect import Checkpoint, runs_in, without_merges
+from flo.core.untyped import StateTerm
+from flo.shards.checkpoint.inspect import Checkpoint, read_state, runs_in, without_merges
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.evolution.comparison import Holder
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, run_file
-from flo.tables.io.files import WEIGHTS
+from flo.tables.io.changes import with_own_weights
 from flo.tables.state.run import read_ipc
 from flo.tables.state.trace import Trace, consolidate_table
-from flo.tables.values import WEIGHT
+from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 
 def read_rows(
@@ -39,7 +38,7 @@ def read_rows(
     `parts` are those to read, of as many as `count_parts` says; by default all."""
     read = _rows_of_view if holder.view else _rows_of_state
     for table in read(checkpoint, version, holder, parts):
-        wanted = pa.schema([*schema, pa.field(WEIGHT, pa.int64(), nullable=False)])
+        wanted = pa.schema([*schema, WEIGHT_FIELD])
         for field in schema:
             if field.name not in table.column_names:  # a column that the input has gained
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
@@ -62,15 +61,13 @@ def is_whole(checkpoint: Checkpoint, version: int, holder: Holder) -> bool:
     """Whether the state of an operator still has all rows of an input: neither of its inputs has ended."""
     if holder.view:
         return True
-    states = states_of(checkpoint, version, holder.level, holder.vertex)
-    return all("ended_side" not in state.parts for _, _, state in states)
+    return all("ended_side" not in state.parts for _, state in states_of(checkpoint, version, holder))
 
 
 def count_parts(checkpoint: Checkpoint, version: int, holder: Holder) -> int:
     """In how many parts the rows of a stream can be read: shards, or parts of a view."""
     if holder.view:
-        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
-        return len(view.parts()) if view is not None else 0
+        return sum(len(view.parts()) for view in _views(checkpoint, version, holder))
     return len(checkpoint.state_versions(version)[holder.level].shards)
 
 
@@ -80,12 +77,12 @@ def count_rows(checkpoint: Checkpoint, version: int, holder: Holder) -> int | No
     if not isinstance(folder(checkpoint.where), Local):
         return None
     if holder.view:
-        view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
-        runs = [(Store(folder(run.folder)), view.columns, run.name) for run in view.runs] if view is not None else []
-        return sum(_count(*run) for run in runs)
+        views = _views(checkpoint, version, holder)
+        runs = ((view.columns, run) for view in views for run in view.runs)
+        return sum(_count(Store(folder(run.folder)), columns, run.name) for columns, run in runs)
     return sum(
         _count(store, columns, name)
-        for _, store, state in states_of(checkpoint, version, holder.level, holder.vertex)
+        for store, state in states_of(checkpoint, version, holder)
         for part in holder.parts
         for columns, name in runs_in(without_merges(state.parts.get(part)))
     )
@@ -95,41 +92,45 @@ def _count(store: Store, columns: tuple[str, ...], name: str) -> int:
     return read_ipc(columns, pa.BufferReader(store.folder.map_file(run_file(name)))).rows
 
 
+def _views(checkpoint: Checkpoint, version: int, holder: Holder) -> Iterator[StoredView]:
+    """The view that has the rows; none if it has had none."""
+    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
+    if view is not None:
+        yield view
+
+
 def _rows_of_view(
     checkpoint: Checkpoint, version: int, holder: Holder, parts: Collection[int] | None
 ) -> Iterator[pa.Table]:
-    view = StoredView.read(checkpoint.where, holder.view, version, checkpoint.shards(version))
-    for number, part in enumerate(view.in_state().parts() if view is not None else ()):
-        if parts is not None and number not in parts:
-            continue
-        changes = part.changes()
-        yield changes.rename_columns([WEIGHT if name == WEIGHTS else name for name in changes.column_names])
+    for view in _views(checkpoint, version, holder):
+        for number, part in enumerate(view.in_state().parts()):
+            if parts is None or number in parts:
+                yield with_own_weights(part.changes())
 
 
 def _rows_of_state(
     checkpoint: Checkpoint, version: int, holder: Holder, parts: Collection[int] | None
 ) -> Iterator[pa.Table]:
-    for _, store, state in states_of(checkpoint, version, holder.level, holder.vertex, parts):
+    for store, state in states_of(checkpoint, version, holder, parts):
         for part in holder.parts:
             yield from _rows_of_trace(store, state.parts.get(part))
 
 
 def states_of(
-    checkpoint: Checkpoint, version: int, level: int, vertex_id: str, parts: Collection[int] | None = None
-) -> Iterator[tuple[int, Store, VertexState]]:
+    checkpoint: Checkpoint, version: int, holder: Holder, parts: Collection[int] | None = None
+) -> Iterator[tuple[Store, VertexState]]:
     """The state of an operator in every shard that has one; or in some of those that have one of their own, by their
     places."""
-    versions = checkpoint.state_versions(version)[level]
+    versions = checkpoint.state_versions(version)[holder.level]
     own = [shard for place, shard in enumerate(sorted(versions.shards)) if parts is None or place in parts]
     for shard, changed in versions.states():
         if parts is not None and shard not in own:
             continue
-        store = checkpoint.store(version, level, shard)
-        term: Any = decode(store.read(changed)[0])
-        yield shard, store, next(state for state in map(VertexState.of, term[0]) if state.id == vertex_id)
+        store = checkpoint.store(version, holder.level, shard)
+        yield store, read_state(store, changed).states[holder.vertex]
 
 
-def _rows_of_trace(store: Store, term: Any) -> Iterator[pa.Table]:
+def _rows_of_trace(store: Store, term: StateTerm) -> Iterator[pa.Table]:
     """The rows of the runs of a trace."""
     if not (isinstance(term, Call) and term.name in Trace.terms):
         return

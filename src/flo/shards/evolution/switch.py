@@ -14,27 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
-from flo.core.checkpoint import decode, encode
+from flo.core.checkpoint import encode
 from flo.core.term import Term
+from flo.core.untyped import Json, StateTerm
 from flo.shards.checkpoint.commits import read_state_versions
-from flo.shards.checkpoint.inspect import runs_in
+from flo.shards.checkpoint.inspect import ShardTerms, read_state, runs_in
 from flo.shards.evolution.comparison import ProgramComparison
 from flo.shards.plan.stages import Plan, Stage
 from flo.shards.tasks.output_files import VIEW, Output
-from flo.shards.tasks.state import BLANK, StateVersions, shard_path, state_folder
+from flo.shards.tasks.state import BLANK, StateVersions, store_of
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, Storing, run_file
-
-
-class ReadShard(NamedTuple):
-    """The state of a shard of a stage, as terms."""
-
-    store: Store
-    states: dict[str, VertexState]
-    views: dict[str, Term]
-    more: Any
 
 
 @dataclass
@@ -44,28 +35,25 @@ class StoredStates:
     where: str
     shards: int
     versions: Mapping[int, StateVersions]
-    _read: dict[tuple[int, int], ReadShard] = field(default_factory=dict, repr=False)
+    _read: dict[tuple[int, int], ShardTerms] = field(default_factory=dict, repr=False)
 
     @classmethod
     def at(cls, where: str, shards: int, version: int) -> StoredStates:
         """Those that a commit names; none if there is none."""
         return cls(where, shards, read_state_versions(where, version, shards) if version >= 0 else {})
 
-    def shard(self, level: int, number: int) -> ReadShard | None:
+    def shard(self, level: int, number: int) -> ShardTerms | None:
         """The state of a shard, or the one that it shares with others; None if there is none."""
         known = self.versions.get(level, StateVersions())
         number = number if number in known.shards else BLANK
         if known.version(number) < 0:
             return None
         if (level, number) not in self._read:
-            store = Store(state_folder(self.where, self.shards).within(shard_path(level, number)))
-            state, more = store.read(known.version(number))
-            term: Any = decode(state)
-            states = {each.id: each for each in map(VertexState.of, term[0])}
-            self._read[level, number] = ReadShard(store, states, dict(term[1]), more)
+            store = store_of(self.where, self.shards, level, number)
+            self._read[level, number] = read_state(store, known.version(number))
         return self._read[level, number]
 
-    def every(self, number: int) -> Iterator[tuple[int, ReadShard]]:
+    def every(self, number: int) -> Iterator[tuple[int, ShardTerms]]:
         """The states of a shard in all stages."""
         for level in self.versions:
             read = self.shard(level, number)
@@ -99,9 +87,9 @@ class Switch:
     def _write_stage(self, stage: Stage) -> StateVersions:
         ids = [vertex.id for vertex in stage.dag.vertices]
         views = [each for each in self.outputs if each.how == VIEW and each.stream in stage.outputs]
-        shards = {0}
-        for each in ids:
-            shards |= self._home(each)[0].versions.get(self._home(each)[1], StateVersions()).shards.keys()
+        homes = {each: self._home(each) for each in ids}
+        known = {each: source.versions.get(level, StateVersions()) for each, (source, level) in homes.items()}
+        shards = {0}.union(*(of.shards for of in known.values()))
         for view in views:
             source = self._source_of_view(view)
             shards |= {n for level in source.versions for n in source.versions[level].shards if self._view(view, n)}
@@ -110,8 +98,6 @@ class Switch:
         for number in numbers:
             self._write_shard(stage, number, views, ended)
         blank = self.version if BLANK in numbers else -1
-        homes = {each: self._home(each) for each in ids}
-        known = {each: source.versions.get(level, StateVersions()) for each, (source, level) in homes.items()}
         hot = {each: of.hot[each] for each, of in known.items() if each in of.hot}
         new_hot = {each: of.new_hot[each] for each, of in known.items() if each in of.new_hot}
         return StateVersions(dict.fromkeys(sorted(shards), self.version), blank, frozenset(ended), hot, new_hot)
@@ -125,7 +111,7 @@ class Switch:
         return self.before, -1
 
     def _write_shard(self, stage: Stage, number: int, views: list[Output], ended: list[str]) -> None:
-        store = Store(state_folder(self.before.where, self.before.shards).within(shard_path(stage.level, number)))
+        store = store_of(self.before.where, self.before.shards, stage.level, number)
         storing = Storing(store)
         states: list[Term] = []
         for vertex in stage.dag.vertices:
@@ -138,7 +124,7 @@ class Switch:
                 self._add_runs(storing, read.store, state.term())
             states.append(state.term())
         kept: list[tuple[str, Term]] = []
-        described: dict[str, Any] = {}
+        described: dict[str, Json] = {}
         counts: dict[str, int] = {}
         for view in sorted(views, key=lambda each: each.name):
             read = self._view(view, number)
@@ -157,7 +143,7 @@ class Switch:
     def _source_of_view(self, view: Output) -> StoredStates:
         return self.before if view.name in self.compared.same_outputs else self.filled
 
-    def _view(self, view: Output, number: int) -> ReadShard | None:
+    def _view(self, view: Output, number: int) -> ShardTerms | None:
         """The shard that has the view's part; None if none has."""
         source = self._source_of_view(view)
         for level, versions in source.versions.items():
@@ -166,19 +152,20 @@ class Switch:
                 return read
         return None
 
-    def _add_runs(self, storing: Storing, source: Store, term: Any) -> None:
+    def _add_runs(self, storing: Storing, source: Store, term: StateTerm) -> None:
         """Links the runs that a term names into the new store."""
-        target: Any = storing.store
+        target = storing.store
+        assert isinstance(target, Store)
         for _, name in runs_in(term):
             if str(source.folder) != str(target.folder):
                 target.folder.add_from(source.folder, run_file(name))
             storing.held.add(name)
 
-    def _record(self, stage: Stage, number: int, ended: list[str]) -> Any:
+    def _record(self, stage: Stage, number: int, ended: list[str]) -> Json:
         """The rest of the shard record: what has ended, and the positions that ordered deliveries have reached."""
         names = {each.name for each in stage.inputs}
         done: set[str] = set()
-        reached: dict[str, Any] = {}
+        reached: dict[str, Json] = {}
         read_by = (read.more["source"] for each in (self.before, self.filled) for _, read in each.every(number))
         by = next(filter(None, read_by), "")
         for source in (self.filled, self.before):

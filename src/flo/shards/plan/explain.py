@@ -155,8 +155,9 @@ def _describe_shuffle(delivery: Delivery) -> str:
     if delivery.how != KEY or delivery.by is None:
         return SHUFFLES.get(delivery.how, delivery.how)
     columns = delivery.by.key_columns(delivery.place)
+    before = ("reduced" if delivery.reduces else "summed") if delivery.sums_early else ""
     if columns == ():
-        return f"{'summed, ' if delivery.sums_early else ''}to one shard, as one group"
-    how = "summed and shuffled" if delivery.sums_early else "shuffled"
+        return f"{f'{before}, ' if before else ''}to one shard, as one group"
+    how = f"{before} and shuffled" if before else "shuffled"
     spread = ", hot keys spread" if delivery.join else ""
     return f"{how} by {', '.join(columns) if columns else f'the key of {delivery.by.like.name}'}{spread}"

@@ -16,7 +16,7 @@ so on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,8 @@ class Delivery:
     """What states call it: it follows from the ids of operators, and not from the rest of the plan."""
     sums_early: bool = False
     """Whether a task may send sums of its rows by key in place of the rows."""
+    reduces: bool = False
+    """Whether it then leaves out rows that no aggregate depends on, because none is ever retracted."""
     join: str = ""
     """The id of the join whose hot keys may be spread over shards: see `flo.shards.tasks.hot_keys`."""
 
@@ -141,6 +143,17 @@ class Plan:
     vertices: list[tuple[int, Vertex]] = field(default_factory=list)
     """Every operator, with its level."""
     natives: list[Native] = field(default_factory=list)
+
+    def with_append_only(self, ids: frozenset[str]) -> Plan:
+        """The plan where the inputs of the operators with these ids never retract rows: see `Delivery.reduces`."""
+        append_only = {id(vertex.operator) for _, vertex in self.vertices if vertex.id in ids}
+
+        def reduced(each: Delivery) -> Delivery:
+            known = each.sums_early and each.by is not None and id(each.by) in append_only
+            return replace(each, reduces=True) if known and each.by.reduces_appends else each  # type: ignore[union-attr]
+
+        stages = [replace(each, inputs=tuple(map(reduced, each.inputs))) for each in self.stages]
+        return replace(self, stages=stages, deliveries=list(map(reduced, self.deliveries)))
 
     def deliveries_of(self, stream: int) -> list[Delivery]:
         """The deliveries of a stream."""

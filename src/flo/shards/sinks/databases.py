@@ -33,7 +33,7 @@ from flo.shards.sinks.keyed_output import KeyedOutput, Upserting, identity_of, i
 from flo.shards.sinks.open_files import is_open_elsewhere, note_closed
 from flo.shards.sinks.output_changes import Held, OutputChanges, loose_schema
 from flo.shards.sinks.unfit_rows import UnfitRows, find_unfit
-from flo.shards.sinks.version_records import RECORD, VERSIONS, Record, sql_text
+from flo.shards.sinks.version_records import RECORD, VERSIONS, Cursor, Record, sql_text
 from flo.shards.tasks.latest_rows import CHANGE, DELETE, INSERT, two_rows_error
 from flo.tables.io.diverted import INSTEAD, Diverted
 
@@ -143,16 +143,16 @@ class Database(Upserting):
     def _evolve(self, rows: KeyedOutput, identity: str) -> None:
         """Gives the table the columns of the output. DuckDB cannot alter a table and write to it in one transaction."""
         with self._transaction(rows, commits=False) as cursor:
-            statements = [each.text for each in self._statements_to_evolve(cursor, rows)]
-            loses = any(each.loses for each in self._statements_to_evolve(cursor, rows))
-        if loses:  # until it is done, the program before must not go on
+            every = self._statements_to_evolve(cursor, rows)
+        statements = [each.text for each in every]
+        if any(each.loses for each in every):  # until it is done, the program before must not go on
             own = f"target = {sql_text(self.target)} OR (target IS NULL AND id = {sql_text(identity)})"
             statements.insert(0, f"UPDATE {VERSIONS} SET digest = 'other columns' WHERE {own}")
         for each in statements:
             with self._transaction(rows) as cursor:
                 cursor.execute(each)
 
-    def _statements_to_evolve(self, cursor: Any, rows: KeyedOutput) -> list[Statement]:
+    def _statements_to_evolve(self, cursor: Cursor, rows: KeyedOutput) -> list[Statement]:
         """What gives the table the columns of the output. One that the output does not have any more becomes null."""
         if rows.changed is None:
             return []
@@ -182,7 +182,7 @@ class Database(Upserting):
             statements.append(Statement(text, each, loses=True))
         return statements
 
-    def _wanted_types(self, cursor: Any, rows: KeyedOutput) -> dict[str, str]:
+    def _wanted_types(self, cursor: Cursor, rows: KeyedOutput) -> dict[str, str]:
         """The types that the columns of the output have in a table, in the words of the database."""
         columns = ", ".join(f"{_quoted(field.name)} {self._type(rows.name, field)}" for field in rows.schema)
         cursor.execute(f"CREATE TEMPORARY TABLE {WANTED} ({columns})")
@@ -190,7 +190,7 @@ class Database(Upserting):
         cursor.execute(f"DROP TABLE {WANTED}")
         return types
 
-    def _types(self, cursor: Any, table: str) -> dict[str, str]:
+    def _types(self, cursor: Cursor, table: str) -> dict[str, str]:
         """The columns of a table, and their types."""
         cursor.execute(
             self.describe.format(table=table, text=sql_text(table), last=sql_text(table.split(".")[-1].strip('"')))
@@ -296,7 +296,7 @@ class Database(Upserting):
             latest = latest.filter(latest[name].is_valid())
         return latest
 
-    def _apply(self, cursor: Any, rows: KeyedOutput, latest: pa.Table) -> None:
+    def _apply(self, cursor: Cursor, rows: KeyedOutput, latest: pa.Table) -> None:
         """Deletes, inserts and replaces rows by their keys. Raises if a declared key has a second row."""
         cursor.adbc_ingest(STAGED, self._sent(latest), mode="create", temporary=True)
         key = ", ".join(_quoted(name) for name in rows.key)
@@ -388,7 +388,7 @@ class Database(Upserting):
         return connect
 
     @contextmanager
-    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Any]:
+    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Cursor]:
         """A cursor whose statements take effect together, at the end."""
         try:
             connection = self._expect_connector(rows)(self.options["uri"])
@@ -467,7 +467,7 @@ class DuckDB(Database):
         return connect
 
     @contextmanager
-    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Any]:
+    def _transaction(self, rows: KeyedOutput, commits: bool = True) -> Iterator[Cursor]:
         connected = False
         try:
             with super()._transaction(rows, commits) as cursor:

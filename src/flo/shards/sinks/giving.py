@@ -30,7 +30,7 @@ from flo.shards.checkpoint.program_changes import BACKS, read_description, read_
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
-from flo.shards.sinks.reconciling import ChangedOutput, consolidated, difference_of, incorrigible_error
+from flo.shards.sinks.reconciling import ChangedOutput, difference_of, incorrigible_error
 from flo.shards.sinks.retrying import Retrying
 from flo.shards.sinks.sink_versions import (
     expect_empty,
@@ -55,10 +55,9 @@ from flo.shards.tasks.output_files import (
     write_part,
 )
 from flo.tables.checkpoint.folders import Writes
+from flo.tables.io.changes import consolidate_changes
 from flo.tables.io.diverted import Diverted, leave_out_known
 from flo.tables.io.files import WEIGHTS
-from flo.tables.state.trace import consolidate_table
-from flo.tables.values import WEIGHT
 
 
 class Giving:
@@ -288,7 +287,10 @@ class Giving:
         elif not sink.readable and name in self.given:
             given = self._changed[name].given
             held = None if given is None else given()
-        table = consolidated(now) if held is None else difference_of(output, now, held)
+        if held is not None:
+            table = difference_of(output, now, held)
+        else:
+            table = consolidate_changes(now) if WEIGHTS in now.column_names else now
         if not sink.keeps_weight and WEIGHTS in table.column_names and _retracts(table):
             why = "it cannot take rows that are retracted"
             raise incorrigible_error(name, sink, self._changed[name].line, why)
@@ -493,6 +495,5 @@ class Giving:
 
 def _retracts(table: pa.Table) -> bool:
     """Whether the weight of any row comes to less than zero."""
-    names = [WEIGHT if name == WEIGHTS else name for name in table.column_names]
-    weights = consolidate_table(table.rename_columns(names).combine_chunks())[WEIGHT].to_numpy()
+    weights = consolidate_changes(table)[WEIGHTS].to_numpy()
     return bool(len(weights) and weights.min() < 0)

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flo.columns.narrowing import marked_schema, users_schema
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.given_changes import Attempt
 from flo.shards.micro_batches import Outcome
 from flo.shards.tasks.output_files import Output, read_part
+from flo.tables.io.changes import WEIGHTS_FIELD, negate_weights
 from flo.tables.io.diverted import SCHEMA, Diverted
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, is_ordered, layout_of
@@ -139,7 +139,7 @@ class OutputChanges:
             table = read_part(where, piece.file)
             if table.column_names != names:  # before the first commit, the program may be another one
                 raise other_rows_error(output, f"its columns were {', '.join(table.column_names)}")
-            return _negated(table) if piece.retracted else table
+            return negate_weights(table, WEIGHTS) if piece.retracted else table
 
         return read
 
@@ -185,13 +185,6 @@ def other_rows_error(output: str, why: str) -> CheckpointError:
     )
 
 
-def _negated(table: pa.Table) -> pa.Table:
-    """The rows with the opposite weights."""
-    place = table.schema.get_field_index(WEIGHTS)
-    negated: Any = pc.negate(table[WEIGHTS])
-    return table.set_column(place, table.schema.field(WEIGHTS), negated)
-
-
 def rows_of(output: Output) -> ElementCollection[Any]:
     """The collection of an output whose changes are rows: see `expect_columns`."""
     assert isinstance(output.type.collection, Columns)
@@ -207,7 +200,7 @@ def is_weighted(output: Output) -> bool:
 def schema_of(output: Output) -> pa.Schema:
     """The columns of the changes of an output."""
     schema = users_schema(marked_schema(layout_of(rows_of(output))))
-    return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema
+    return schema.append(WEIGHTS_FIELD) if is_weighted(output) else schema
 
 
 def loose_schema(schema: pa.Schema) -> pa.Schema:

@@ -16,9 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,9 +25,9 @@ from flo.shards.checkpoint.column_fit import type_of
 from flo.shards.sinks.output_changes import ANEW, ColumnChanges, is_weighted, loose_schema, rows_of, schema_of
 from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.output_files import Output
+from flo.tables.io.changes import add_weights, consolidate_changes, negate_weights
 from flo.tables.io.files import WEIGHTS
-from flo.tables.state.trace import consolidate_table
-from flo.tables.values import WEIGHT, is_ordered
+from flo.tables.values import is_ordered
 
 
 @dataclass(frozen=True)
@@ -56,14 +54,12 @@ def difference_of(output: Output, now: pa.Table, held: pa.Table) -> pa.Table:
     schema = loose_schema(schema_of(output))
     now, held = now.cast(schema), held.select(schema.names).cast(schema)
     if is_weighted(output):
-        place = schema.get_field_index(WEIGHTS)
-        negated: Any = pc.negate(held[WEIGHTS])
-        return _consolidate(pa.concat_tables([now, held.set_column(place, schema.field(WEIGHTS), negated)]))
+        return consolidate_changes(pa.concat_tables([now, negate_weights(held, WEIGHTS)]))
     if is_ordered(rows_of(output)):
         if now.slice(0, held.num_rows).equals(held):
             return now.slice(held.num_rows)
     else:
-        more = _consolidate(pa.concat_tables([_weighted(now, 1), _weighted(held, -1)]))
+        more = consolidate_changes(pa.concat_tables([add_weights(now), add_weights(held, -1)]))
         if not more.num_rows or pc.min(more[WEIGHTS]).as_py() > 0:
             return more.drop_columns([WEIGHTS])
     raise CheckpointError(
@@ -71,21 +67,6 @@ def difference_of(output: Output, now: pa.Table, held: pa.Table) -> pa.Table:
         f" the output is a {rows_of(output).name}",
         instead=((".to_zset()", "an output whose rows can be retracted"), ('"view"', "has the rows as they are"), ANEW),
     )
-
-
-def consolidated(table: pa.Table) -> pa.Table:
-    """The changes with each row once."""
-    return _consolidate(table) if WEIGHTS in table.column_names else table
-
-
-def _weighted(table: pa.Table, weight: int) -> pa.Table:
-    return table.append_column(WEIGHTS, pa.array(np.full(table.num_rows, weight, np.int64)))
-
-
-def _consolidate(table: pa.Table) -> pa.Table:
-    names = table.column_names
-    renamed = table.rename_columns([WEIGHT if name == WEIGHTS else name for name in names])
-    return consolidate_table(renamed.combine_chunks()).rename_columns(names)
 
 
 def incorrigible_error(output: str, sink: Sink, line: str, why: str) -> CheckpointError:

@@ -11,8 +11,6 @@ Invariant: an output that retracts rows has a sink that keeps weights, and an ou
 
 from __future__ import annotations
 
-from typing import Any
-
 from flo.core.errors import TypeMismatch, brief
 from flo.program.retractions import Cause
 from flo.shards.sinks.sinks import Callback, Changes, Console, Memory, Nowhere, Sink, ViewSink
@@ -26,7 +24,7 @@ SINKS: list[type[Sink]] = [ViewSink, Changes, Upsert, Callback, Memory, Console,
 WORDS = {kind.word: kind for kind in SINKS if kind.word}
 
 
-def sink_of(name: str, given: Any) -> Sink:
+def sink_of(name: str, given: object) -> Sink:
     """Returns the sink that the user gave for an output."""
     if given is None:
         return ViewSink()

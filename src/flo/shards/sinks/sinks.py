@@ -84,7 +84,7 @@ class Sink:
         return self.word if self.label == type(self).__name__ and self.word else self.label
 
     @property
-    def place(self) -> Any:
+    def place(self) -> object:
         """What two sinks must not have in common; None if several may write there."""
         return None
 
@@ -219,7 +219,7 @@ class Callback(Sink):
     """Calls f(changes, version) in the driver: at least once; exactly once if f stores the version atomically with its
     effect."""
 
-    f: Callable[[pa.Table, int], Any]
+    f: Callable[[pa.Table, int], object]
 
     about = ("lambda changes, version: …", "a function, called in the driver")
     keeps_weight = True
@@ -313,7 +313,7 @@ class Changes(Sink):
         return Held(log.newest) if has_versions(self.folder, log) else None
 
     @property
-    def place(self) -> Any:
+    def place(self) -> object:
         return str(self.folder.path.resolve() if isinstance(self.folder, Local) else self.folder)
 
     def find_other_output(self, checkpoint: str, output: str) -> str | None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from flo.core.errors import FloError, TypeMismatch, UnknownNameError, brief
@@ -29,7 +28,7 @@ from flo.shards.sinks.sink_versions import expect_key
 from flo.shards.sinks.sinks import Sink
 from flo.shards.sinks.version_records import LEFT
 from flo.shards.tasks.output_files import Output
-from flo.tables.io.files import WEIGHTS
+from flo.tables.io.changes import add_weights
 
 KINDS: dict[str, type[Upserting]] = {each.kind: each for each in (PostgreSQL, SQLite, DuckDB)}
 """The kinds of places, by their words. Spark adds its own."""
@@ -120,7 +119,7 @@ class Upsert(Sink):
         return held
 
     @property
-    def place(self) -> Any:
+    def place(self) -> object:
         addresses = [str(self.options.get(each, "")) for each in ADDRESSES]
         if self.kind in OF_FILES:  # a path may be written in several ways
             addresses = [os.path.realpath(each) for each in addresses]
@@ -140,9 +139,7 @@ class Upsert(Sink):
 
     def read_rows(self, output: Output) -> pa.Table | None:
         table = self._to.read(self._bound_rows())
-        if table is None or not is_weighted(output):
-            return table
-        return table.append_column(WEIGHTS, pa.array(np.ones(table.num_rows, np.int64)))
+        return table if table is None or not is_weighted(output) else add_weights(table)
 
     def prepare(self, checkpoint: str, output: str) -> None:
         self._to.prepare(self._to.spark, self._bound_rows(), identity_of(checkpoint, output))

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from flo.shards.sinks.output_changes import Held
 
+Cursor: TypeAlias = Any
+"""A cursor of an ADBC driver, which has no types."""
 VERSIONS = "flo_versions"
 """The table of versions."""
 RECORD = {"digest": "string", "key_columns": "string", "target": "string", "row_count": "integer", "unfit": "integer"}
@@ -34,7 +36,7 @@ class Record:
     """How many rows of the last version it could not hold."""
 
     @classmethod
-    def read(cls, cursor: Any) -> Record:
+    def read(cls, cursor: Cursor) -> Record:
         """The row that a cursor has; nothing is held if there is none."""
         names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         row = dict(zip(names, rows[0], strict=True)) if rows else {}
@@ -46,7 +48,7 @@ class Record:
         return cls(held, row.get("target"), row.get("row_count") or 0, row.get("unfit") or 0)
 
     @classmethod
-    def lock(cls, cursor: Any, identity: str, target: str) -> Record:
+    def lock(cls, cursor: Cursor, identity: str, target: str) -> Record:
         """The record of an output for a table, which no other transaction changes until this one ends. That of the
         table that the output had before is kept under another id."""
         own = sql_text(identity)
@@ -64,7 +66,7 @@ class Record:
         )
         return cls()
 
-    def write(self, cursor: Any, identity: str) -> None:
+    def write(self, cursor: Cursor, identity: str) -> None:
         """Replaces the record of an output, which is locked."""
         values = ", ".join(f"{name} = {value}" for name, value in self._values().items())
         cursor.execute(f"UPDATE {VERSIONS} SET {values} WHERE id = {sql_text(identity)}")

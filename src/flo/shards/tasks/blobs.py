@@ -29,8 +29,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.indices import ones
 from flo.core.errors import FloError
-from flo.tables.values import WEIGHT
+from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 MOST_BYTES = 1 << 25
 """Approximate upper limit for the size of a blob."""
@@ -40,7 +41,6 @@ ALIGNED = 8
 """Alignment of columns of numbers, in bytes."""
 FEW = 8
 """A blob is copied if it is smaller than the buffer it arrived in by more than this factor."""
-WEIGHTS = pa.field(WEIGHT, pa.int64(), nullable=False)
 NOTHING = pa.py_buffer(b"")
 REPORT = -1
 """The delivery number of task reports, which go to the driver."""
@@ -160,7 +160,7 @@ def pack_table(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def write_packed(table: pa.Table, sink: Any) -> None:
+def write_packed(table: pa.Table, sink: pa.NativeFile) -> None:
     """Writes what `pack_table` returns. A weight column of ones, the common case, is left out."""
     table, index = drop_ones(table)
     if index is not None:
@@ -186,7 +186,7 @@ def drop_ones(table: pa.Table) -> tuple[pa.Table, int | None]:
 
 def add_ones(table: pa.Table, index: int | None) -> pa.Table:
     """The inverse of `drop_ones`."""
-    return table if index is None else table.add_column(index, WEIGHTS, pa.array(np.ones(table.num_rows, np.int64)))
+    return table if index is None else table.add_column(index, WEIGHT_FIELD, ones(table.num_rows))
 
 
 def split_table(table: pa.Table) -> Iterator[pa.Table]:

@@ -29,7 +29,7 @@ class Code:
     data: bytes
 
     @classmethod
-    def of(cls, item: Any) -> Code:
+    def of(cls, item: object) -> Code:
         return cls(pickling.dumps(item))
 
     def load(self) -> Any:

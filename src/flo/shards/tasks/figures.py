@@ -112,6 +112,6 @@ class TaskFigures(PhaseSeconds):
                     known = self.clocks.get(vertex.id)
                     self.clocks[vertex.id] = mark if known is None else known.joined(mark)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The figures as the driver reads them."""
         return {"phases": self.phases, "work": self.work, "shard_rows": self.shard_rows, "clocks": self.clocks}

@@ -24,13 +24,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, Numbers
 from flo.core.collection import Collection
+from flo.core.untyped import Json
 from flo.shards.plan.stages import shard_of
 from flo.tables.state.keys import keys_of
 from flo.tables.values import layout_of
@@ -105,9 +106,9 @@ def hot_in(versions: Mapping[int, StateVersions]) -> dict[str, HotKeys]:
     return merge_hot(*(each.hot for each in versions.values()))
 
 
-def hot_as_json(hot: Hot) -> Any:
+def hot_as_json(hot: Hot) -> Json:
     return {join: [keys.side, list(keys.numbers)] for join, keys in hot.items()}
 
 
-def hot_from_json(content: Any) -> dict[str, HotKeys]:
+def hot_from_json(content: Json) -> dict[str, HotKeys]:
     return {str(join): HotKeys(int(side), tuple(map(int, numbers))) for join, (side, numbers) in content.items()}

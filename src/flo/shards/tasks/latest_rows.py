@@ -19,9 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from flo.core.errors import ElementError, brief
+from flo.tables.io.changes import add_weights, consolidate_changes
 from flo.tables.io.files import WEIGHTS
-from flo.tables.state.trace import consolidate_table
-from flo.tables.values import WEIGHT
 
 CHANGE = "_change"
 """The column that says what happened to a key."""
@@ -46,13 +45,8 @@ class LatestRows:
 
     def of(self, changes: pa.Table) -> pa.Table:
         """A row for each key that has changed, with the column `_change`. A deleted one is the row that was there."""
-        if WEIGHTS in changes.column_names:
-            names = [WEIGHT if name == WEIGHTS else name for name in changes.column_names]
-            changes = consolidate_table(changes.rename_columns(names).combine_chunks())
-            weights = changes[WEIGHT].to_numpy()
-            changes = changes.drop_columns([WEIGHT])
-        else:
-            weights = np.ones(changes.num_rows, np.int64)
+        changes = consolidate_changes(changes) if WEIGHTS in changes.column_names else add_weights(changes)
+        weights, changes = changes[WEIGHTS].to_numpy(), changes.drop_columns([WEIGHTS])
         if not changes.num_rows:
             return changes.append_column(CHANGE, pa.array([], pa.string()))
         places = np.arange(changes.num_rows)

@@ -17,13 +17,13 @@ from flo.core.collection import Collection
 from flo.core.errors import FloError
 from flo.core.stream_type import StreamType
 from flo.shards.tasks import context
-from flo.shards.tasks.blobs import WEIGHTS, Blob, read_blobs, report_blob
+from flo.shards.tasks.blobs import Blob, read_blobs, report_blob
 from flo.shards.tasks.context import Code, LoadedCode
 from flo.shards.tasks.input_task import combine_batches
 from flo.shards.tasks.sending import Sender
 from flo.shards.tasks.stage_task import consolidate
 from flo.tables.io.fitting import cast_columns
-from flo.tables.values import WEIGHT, Columns, Rows, layout_of
+from flo.tables.values import WEIGHT, WEIGHT_FIELD, Columns, Rows, layout_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class PackTask:
         try:
             for table in tables:
                 *_, weights = table.columns
-                rows = layout.fitted(table).append_column(WEIGHTS, weights)
+                rows = layout.fitted(table).append_column(WEIGHT_FIELD, weights)
                 sender.add(sender.address(stream, consolidate(Rows(of, rows))))
             yield from sender.blobs()
         except FloError as error:

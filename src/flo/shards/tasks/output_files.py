@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -96,7 +96,7 @@ def remove_stale_files(to: str, batch: MicroBatch, task: int, written: Iterable[
             files.remove(name)
 
 
-def read_part(where: str, name: str, is_sound: Callable[[Any], bool] = lambda data: True) -> pa.Table:
+def read_part(where: str, name: str, is_sound: Callable[[pa.Buffer | bytes], bool] = lambda data: True) -> pa.Table:
     """The rows of a file. Raises an error that names the file if it is missing or damaged."""
     parts = folder(where)
     try:
@@ -125,7 +125,7 @@ def write_diverted(where: str, name: str, rows: list[Diverted]) -> str:
     return file
 
 
-def _digest(data: Any) -> str:
+def _digest(data: pa.Buffer | bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 

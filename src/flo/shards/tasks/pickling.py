@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any
 
-_dumps: Callable[[Any], bytes] = pickle.dumps
+_dumps: Callable[[object], bytes] = pickle.dumps
 
 
-def use(dumps: Callable[[Any], bytes]) -> None:
+def use(dumps: Callable[[object], bytes]) -> None:
     """Let this process pickle with another function, which can pickle functions by their code."""
     global _dumps
     _dumps = dumps
 
 
-def dumps(item: Any) -> bytes:
+def dumps(item: object) -> bytes:
     """The bytes of an item, for another process."""
     return _dumps(item)

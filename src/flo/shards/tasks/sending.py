@@ -104,7 +104,7 @@ class Sender:
             table = table.combine_chunks()
             if delivery.sums_early:
                 assert delivery.by is not None
-                table, numbers = delivery.by.sum_early(table, has_few_keys)
+                table, numbers = delivery.by.sum_early(table, has_few_keys, reduce=delivery.reduces)
             else:
                 numbers = _ask_operator(delivery, table, _key_numbers)
             shards = shard_of(numbers, self.shards)

@@ -25,12 +25,13 @@ from flo.columns.indices import one_chunk
 from flo.columns.narrowing import marked_schema
 from flo.core.collection import Value
 from flo.core.errors import ElementError
+from flo.core.untyped import Json
 from flo.shards.tasks.output_files import PARTS, UNSENT, VIEW, Output, write_parquet, write_part
 from flo.shards.tasks.state import BLANK
 from flo.tables.io.fitting import table_of
 from flo.tables.state.run import run_of
 from flo.tables.state.trace import Trace, with_weights
-from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
+from flo.tables.values import WEIGHT_FIELD, Columns, Rows, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class ShardRecord:
     """The deliveries whose end the shard's program has seen."""
     done: set[str] = field(default_factory=set)
     """The output streams of the stage that have ended."""
-    reached: dict[str, Any] = field(default_factory=dict)
+    reached: dict[str, Json] = field(default_factory=dict)
     """For each ordered delivery, the position of its last row: one form to compare, and one to print. Of a partitioned
     one, that of each partition."""
     counts: dict[str, int] = field(default_factory=dict)
@@ -61,7 +62,7 @@ class ShardRecord:
     """Who has given the positions in `reached`."""
 
     @classmethod
-    def read(cls, parts: tuple[tuple[str, Any], ...], more: Any) -> ShardRecord:
+    def read(cls, parts: tuple[tuple[str, Any], ...], more: Json) -> ShardRecord:
         ended, done, counts = set(more["ended"]), set(more["done"]), dict(more["counts"])
         return cls(dict(parts), ended, done, dict(more["reached"]), counts, more["source"])
 
@@ -70,7 +71,7 @@ class ShardRecord:
         wanted = {output.name for output in outputs if output.how == VIEW}
         return tuple((name, view) for name, view in sorted(self.views.items()) if name in wanted)
 
-    def more(self, outputs: Iterable[Output]) -> Any:
+    def more(self, outputs: Iterable[Output]) -> Json:
         """The rest as JSON, with a description of each view for readers without the program."""
         views = {
             output.name: describe_view(output.type.collection.base, self.views.get(output.name))
@@ -183,13 +184,13 @@ class ShardRecord:
         return before.extend(run_of(table, columns))
 
 
-def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:
+def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Json:
     """A view as JSON: its collection, its schema, and the runs that hold it."""
     columns = (PLACE,) if is_ordered(of) else layout_of(of).names
     schema = marked_schema(layout_of(of))
     if is_ordered(of):
         schema = schema.append(pa.field(PLACE, pa.int64()))
-    schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    schema = schema.append(WEIGHT_FIELD)
     runs = [part.name for run in trace.runs for part in run.files] if trace is not None else []
     return {"kind": of.name, "columns": columns, "schema": schema.serialize().to_pybytes().hex(), "runs": runs}
 

@@ -460,7 +460,10 @@ def _concat_rows(delivery: Delivery, tables: list[pa.Table]) -> pa.Table:
         return pa.concat_tables(tables)
     by = delivery.by
     assert by is not None
-    sums = [each if SUMMED in each.column_names else by.sum_early(each, lambda _: True)[0] for each in tables]
+    sums = [
+        each if SUMMED in each.column_names else by.sum_early(each, lambda _: True, reduce=delivery.reduces)[0]
+        for each in tables
+    ]
     return pa.concat_tables(sums, promote_options="default")
 
 

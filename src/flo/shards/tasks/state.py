@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from flo.core.checkpoint import decode, encode
 from flo.core.graph import Node
+from flo.core.untyped import Json
 from flo.program.dag import Dag
 from flo.shards.tasks.hot_keys import Hot, hot_as_json, hot_from_json
 from flo.tables.checkpoint.folders import Folder, Local, Writes, folder
@@ -69,14 +70,14 @@ class StateVersions:
         changed = {**self.shards, **{shard: version for shard in shards if shard != BLANK}}
         return replace(self, shards=changed, blank=blank, ended=self.ended if ended is None else frozenset(ended))
 
-    def as_json(self) -> Any:
+    def as_json(self) -> Json:
         """The versions as a commit has them."""
         shards = {str(shard): version for shard, version in self.shards.items()}
         hot = {"hot": hot_as_json(self.hot), "new_hot": hot_as_json(self.new_hot)} if self.hot else {}
         return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended), **hot}
 
     @classmethod
-    def from_json(cls, content: Any) -> StateVersions:
+    def from_json(cls, content: Json) -> StateVersions:
         """The inverse of `as_json`. Raises TypeError, ValueError, KeyError or AttributeError if it has another form."""
         shards = {int(shard): operator.index(version) for shard, version in content["shards"].items()}
         hot, new_hot = (hot_from_json(content.get(name, {})) for name in ("hot", "new_hot"))
@@ -93,6 +94,11 @@ def shard_path(level: int, shard: int) -> str:
     return f"{level:02}/blank" if shard == BLANK else f"{level:02}/{shard:05}"
 
 
+def store_of(where: str, shards: int, level: int, shard: int) -> Store:
+    """The store of a shard's states."""
+    return Store(state_folder(where, shards).within(shard_path(level, shard)))
+
+
 @lru_cache(maxsize=32)
 def program_of(dag: Dag) -> Dataflow:
     """Computed once for all shards, micro-batches and views: for a large program it takes longer than a micro-batch."""
@@ -106,7 +112,7 @@ class ShardState(NamedTuple):
     """The operators with their states."""
     views: Any
     """The views of the shard record."""
-    more: Any
+    more: Json
     """The rest of the shard record, as JSON."""
 
 
@@ -137,7 +143,7 @@ class Shard:
         return ShardState(nodes, views, more)
 
     def save(
-        self, version: int, nodes: Sequence[Node], views: Any, more: Any, kept: Sequence[int], writes: Writes
+        self, version: int, nodes: Sequence[Node], views: Any, more: Json, kept: Sequence[int], writes: Writes
     ) -> Saved:
         """Writes a version, and removes what is needed neither by a version that is kept nor by one after the last of
         them.
@@ -169,7 +175,7 @@ class CachedStore(Store):
         self.runs: dict[str, Run] = {}
         self.joined: dict[tuple[str, ...], Run] = {}
         """Runs by the names of the parts in which they are stored."""
-        self._manifests: dict[int, Any] = {}
+        self._manifests: dict[int, Json] = {}
         self._newest = 0
         """The version that was written last."""
         self._swept: int | None = None
@@ -209,18 +215,18 @@ class CachedStore(Store):
             return self.folder.map_file(run_file(name))
         return super().content(columns, name)
 
-    def read(self, number: int) -> tuple[bytes, Any]:
+    def read(self, number: int) -> tuple[bytes, Json]:
         """Reads a version, and drops cached runs that it does not name: another process may have removed them."""
         self._manifests.clear()
         self._forget_runs(set(self.manifest(number)["runs"]))
         return super().read(number)
 
-    def manifest(self, number: int) -> Any:
+    def manifest(self, number: int) -> Json:
         if number not in self._manifests:
             self._manifests[number] = super().manifest(number)
         return self._manifests[number]
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any) -> Saved:
+    def write(self, number: int, state: bytes, storing: Storing, more: Json) -> Saved:
         self._manifests.pop(number, None)
         self._newest = number
         saved = super().write(number, state, storing, more)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,8 +26,9 @@ from flo.core.errors import ElementError, brief
 from flo.shards.tasks.shard_record import PLACE
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store
+from flo.tables.io.changes import WEIGHTS_FIELD, negate_weights
 from flo.tables.io.files import WEIGHTS
-from flo.tables.state.trace import consolidate_table
+from flo.tables.state.trace import consolidate_table, with_weights
 from flo.tables.values import WEIGHT
 
 ALL = 1 << 64
@@ -69,8 +69,8 @@ class ViewPart:
 
     def changes(self) -> pa.Table:
         """The rows that were added or removed, with `_weight`; all rows if there is no earlier version."""
-        parts = [self._members(self.runs), _negated(self._members(self.before))] if self.before else []
-        table = _consolidate(pa.concat_tables(parts)) if parts else self._members(self.runs)
+        parts = [self._members(self.runs), negate_weights(self._members(self.before))] if self.before else []
+        table = consolidate_table(pa.concat_tables(parts)) if parts else self._members(self.runs)
         if self.kind == "Sequence":
             table = table.sort_by(PLACE)
         schema = change_schema(self.schema)
@@ -81,12 +81,11 @@ class ViewPart:
         """The rows of some runs, each once. An element of a set is in it once, however often it was added."""
         names = [name for name in self.schema.names if name != WEIGHT]
         parts = [self._slice(run).cast(self.schema) for run in runs]
-        table = _consolidate(pa.concat_tables([self.schema.empty_table(), *parts]).select([*names, WEIGHT]))
+        table = consolidate_table(pa.concat_tables([self.schema.empty_table(), *parts]).select([*names, WEIGHT]))
         if self.kind in GROWING:
             table = table.filter(pc.greater(table[WEIGHT], 0))
         if self.kind == "Set":
-            ones = pa.array(np.ones(table.num_rows, np.int64))
-            table = table.set_column(table.num_columns - 1, table.schema.field(WEIGHT), ones)
+            table = with_weights(table, np.ones(table.num_rows, np.int64))
         return table
 
     def _slice(self, stored: StoredRun) -> pa.Table:
@@ -103,7 +102,7 @@ class ViewPart:
 def change_schema(schema: pa.Schema) -> pa.Schema:
     """The columns of a view that users see, and `_weight`."""
     fields = [field for field in users_schema(schema) if field.name not in (PLACE, WEIGHT)]
-    return pa.schema([*fields, pa.field(WEIGHTS, pa.int64(), nullable=False)])
+    return pa.schema([*fields, WEIGHTS_FIELD])
 
 
 def with_nullable_parts(kind: pa.DataType) -> pa.DataType:
@@ -137,14 +136,3 @@ def repeat_rows(table: pa.Table) -> Iterator[pa.RecordBatch]:
     for start in range(0, int(ends[-1]) if len(ends) else 0, ROWS):
         wanted = np.arange(start, min(start + ROWS, int(ends[-1])))
         yield from table.take(pa.array(np.searchsorted(ends, wanted, side="right"))).combine_chunks().to_batches()
-
-
-def _consolidate(table: pa.Table) -> pa.Table:
-    return consolidate_table(table) if table.num_rows else table
-
-
-def _negated(table: pa.Table) -> pa.Table:
-    """The rows with the opposite weights."""
-    place = table.schema.get_field_index(WEIGHT)
-    negated: Any = pc.negate(table[WEIGHT])
-    return table.set_column(place, table.schema.field(WEIGHT), negated)

@@ -21,7 +21,7 @@ from flo.pictures.run_page import run_page, view_data
 from flo.pictures.secrets import hide_secrets
 from flo.pictures.serving import Answer, PageServer
 from flo.pictures.svg import PageData, to_json
-from flo.shards.checkpoint.state_sizes import StateSizes
+from flo.shards.checkpoint.inspect import StateSizes
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.tasks.figures import OTHER, BatchFigures, add_work
 from flo.shards.watching.view_reading import PageViews

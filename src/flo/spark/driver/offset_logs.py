@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
 from flo.shards.checkpoint.spark_logs import COMMITS, METADATA, OFFSETS, SOURCES
 from flo.sql.catalyst import leaves_of
+from flo.sql.java import Java
 from flo.tables.checkpoint.folders import folder
 
 NO_OFFSET = "-"
@@ -40,7 +41,7 @@ class Place(NamedTuple):
 
 def number_sources(frames: Mapping[str, DataFrame]) -> dict[str, list[int]]:
     """The numbers that Spark gives the sources of streaming DataFrames, which one query reads in this order."""
-    known: list[Any] = []
+    known: list[Java] = []
     numbers: dict[str, list[int]] = {}
     for name, frame in frames.items():
         numbers[name] = []

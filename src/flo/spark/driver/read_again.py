@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -28,6 +27,7 @@ from flo.spark.driver.offset_logs import NO_OFFSET, OffsetLines, copy_source_log
 from flo.spark.driver.python_errors import python_error
 from flo.spark.driver.resuming import ResumePoint
 from flo.spark.session import hold_settings
+from flo.sql.java import Java
 from flo.tables.checkpoint.folders import folder
 
 READABLE = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
@@ -90,7 +90,7 @@ class ReadAgain:
         for entry in files.names(f"{SOURCES}/{source}"):
             lines = files.read(f"{SOURCES}/{source}/{entry}").decode(errors="replace").split("\n")[1:]
             entries += [json.loads(line) for line in lines if line.startswith('{"path"')]
-        jvm: Any = frame.sparkSession._jvm
+        jvm: Java = frame.sparkSession._jvm
         settings = frame.sparkSession._jsc.hadoopConfiguration()
         paths = [jvm.org.apache.hadoop.fs.Path(each) for each in dict.fromkeys(each["path"] for each in entries)]
         return [path.toString() for path in paths if not path.getFileSystem(settings).exists(path)]

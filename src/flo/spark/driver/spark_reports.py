@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import Any
 
+from flo.core.untyped import Json
 from flo.shards.watching.watch import EngineReport
 
 PHASES = {
@@ -16,7 +16,7 @@ PHASES = {
 """The phases around a micro-batch, and the durations of Spark that they are made of."""
 
 
-def read_report(report: Any) -> EngineReport:
+def read_report(report: Json) -> EngineReport:
     """From Spark's report on a micro-batch: its number, the lag in seconds, how many rows wait in Kafka, and phases.
 
     The lag is None if there were no rows, and the rows are None if no source says how many it has.
@@ -29,7 +29,7 @@ def read_report(report: Any) -> EngineReport:
     return EngineReport(int(report["batchId"]), lag, sum(known) if known else None, phases)
 
 
-def _count_waiting(source: Any) -> int | None:
+def _count_waiting(source: Json) -> int | None:
     """How far the offsets of a source are behind its latest, if it has topics with partitions."""
     latest, read = (_topics(source.get(name)) for name in ("latestOffset", "endOffset"))
     if latest is None or read is None:
@@ -37,7 +37,7 @@ def _count_waiting(source: Any) -> int | None:
     return sum(max(0, end - read.get(place, end)) for place, end in latest.items())
 
 
-def _topics(offset: Any) -> dict[tuple[str, str], int] | None:
+def _topics(offset: Json) -> dict[tuple[str, str], int] | None:
     """The offset of each partition of each topic."""
     with contextlib.suppress(ValueError):
         offset = json.loads(offset) if isinstance(offset, str) else offset

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -25,6 +26,7 @@ from flo.shards.tasks.latest_rows import CHANGE, DELETE
 from flo.spark.driver.spark_changes import SparkChanges, expect_format, frame_of_latest, spark_schema_of
 from flo.spark.driver.table_columns import arrow_rows
 from flo.sql.catalyst import quoted
+from flo.sql.java import Java
 from flo.tables.io.diverted import INSTEAD, Diverted
 
 SERVERS = "kafka.bootstrap.servers"
@@ -44,7 +46,7 @@ class Message(NamedTuple):
     identity: str
     version: int
     digest: str | None
-    order: tuple[Any, int]
+    order: tuple[datetime, int]
     """Its time and its offset."""
 
 
@@ -99,7 +101,7 @@ class KafkaTopic(Upserting):
 
     def _end_offsets(self) -> dict[int, int]:
         """The offset after the last message of each partition; nothing if the topic does not exist."""
-        jvm: Any = self.spark._jvm
+        jvm: Java = self.spark._jvm
         own = {name.removeprefix("kafka."): str(value) for name, value in self.options.items() if "kafka." in name}
         client = jvm.org.apache.kafka.clients.admin.Admin.create(own)
         try:
@@ -110,7 +112,7 @@ class KafkaTopic(Upserting):
         finally:
             client.close()
 
-    def _read_end_offsets(self, jvm: Any, client: Any) -> dict[int, int]:
+    def _read_end_offsets(self, jvm: Java, client: Java) -> dict[int, int]:
         if not client.listTopics().names().get().contains(self.target):
             return {}
         topic = client.describeTopics([self.target]).allTopicNames().get().get(self.target)

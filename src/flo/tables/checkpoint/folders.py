@@ -53,7 +53,7 @@ class Folder(ABC):
         """Writes a new file. Raises FileExistsError if it exists, even if another process has just written it."""
 
     @abstractmethod
-    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[pa.NativeFile], object]) -> int:
         """Writes a file that is named by its content. `write` is called with the sink."""
 
     @abstractmethod
@@ -165,10 +165,10 @@ class Local(Folder):
     def create(self, name: str, data: bytes) -> None:
         self._put(name, lambda sink: sink.write(data), _rename_if_free)
 
-    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[pa.NativeFile], object]) -> int:
         return self._put(name, write, os.replace)
 
-    def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[str, str], Any]) -> int:
+    def _put(self, name: str, write: Callable[[pa.NativeFile], object], rename: Callable[[str, str], object]) -> int:
         """Writes under a temporary name, flushes to the disk, and renames; the latter two later, with other writes."""
         target = f"{self.path}/{name}"
         parent, _, last = target.rpartition("/")
@@ -243,7 +243,7 @@ class Local(Folder):
         return Local(self.path, writes)
 
 
-def _open_new(path: str) -> Any:
+def _open_new(path: str) -> pa.NativeFile:
     """Creates a file to write, and its folder if that is missing."""
     try:
         return pa.OSFile(path, "wb")
@@ -317,7 +317,7 @@ class Remote(Folder):
         if self.read(name) != data:
             raise FileExistsError(name)
 
-    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[pa.NativeFile], object]) -> int:
         cached = name.rpartition("/")[2]
         _cache().write_with(cached, write)
         size = self.write(name, _cache().map_file(cached))

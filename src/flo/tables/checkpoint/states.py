@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flo.core.checkpoint import code_error
 from flo.core.collection import Collection, Form
@@ -29,6 +29,9 @@ from flo.core.term import ATOMS, Call, Lifting, Lowering, Term
 from flo.core.typing import derive
 from flo.program.dag import Dag, Vertex
 from flo.values.keyed import Keyed
+
+if TYPE_CHECKING:
+    from flo.tables.checkpoint.store import Storing
 
 _OPTIONAL = re.compile(r"Optional\[(\w+)\]")
 VERTEX = "vertex"
@@ -76,7 +79,7 @@ class NameScope:
         self.classes = remember_classes((collections, list(self.lowering.names.values())))
         """The user's classes, by the names that they have in any module."""
 
-    def lower(self, storing: Any, item: Any) -> Term:
+    def lower(self, storing: Storing, item: Any) -> Term:
         """Lower a part of a state. Raises if it contains code, which restoring could not supply."""
         supplied = len(self.lowering.names)
         term: Term = storing.within(self.lowering, self.names_of)(item)
@@ -107,7 +110,7 @@ class VertexScope(NameScope):
         self.bottoms: Values = initial.state or ()
         super().__init__(vertex.operator, collections_in(vertex.operator.judge(self.types)))
 
-    def save(self, node: Node, storing: Any) -> Term:
+    def save(self, node: Node, storing: Storing) -> Term:
         operator, first = node.operator, self.vertex.operator
         parts = {
             each.name: self.lower(storing, getattr(operator, each.name))
@@ -167,7 +170,7 @@ class ProgramStates:
             for each, node in zip(self.vertices, nodes, strict=True)
         ]
 
-    def save(self, nodes: Sequence[Node], beside: Any, storing: Any) -> Term:
+    def save(self, nodes: Sequence[Node], beside: Any, storing: Storing) -> Term:
         """Lower the states of the operators, and data that belongs to outputs."""
         states = tuple(each.save(node, storing) for each, node in zip(self.vertices, nodes, strict=True))
         return states, self.outputs.lower(storing, beside)

@@ -18,6 +18,7 @@ import pyarrow as pa
 from flo.core.collection import Collection, End, Value
 from flo.core.errors import CheckpointError, brief
 from flo.core.term import Call, Lifting, Lowering, Term
+from flo.core.untyped import Json
 from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
 from flo.tables.checkpoint.states import NameScope
 from flo.tables.keyed import KeyedColumns, KeyedRows
@@ -120,7 +121,7 @@ class Loading(Lifting):
             case _:
                 return super().__call__(term)
 
-    def _table(self, name: Any, empty: pa.Table) -> pa.Table:
+    def _table(self, name: object, empty: pa.Table) -> pa.Table:
         return self.store.get((), name).table if isinstance(name, str) else empty
 
 
@@ -139,22 +140,22 @@ MENDING = (
 """How to fix a file that cannot be read."""
 
 
-def write_sealed(folder: Folder, name: str, content: dict[str, Any]) -> int:
+def write_sealed(folder: Folder, name: str, content: dict[str, Json]) -> int:
     """Writes JSON with a version and a checksum; returns the size of the file."""
     return folder.write(name, _sealed(content))
 
 
-def create_sealed(folder: Folder, name: str, content: dict[str, Any]) -> None:
+def create_sealed(folder: Folder, name: str, content: dict[str, Json]) -> None:
     """Writes a new file. Raises FileExistsError if it exists."""
     folder.create(name, _sealed(content))
 
 
-def _sealed(content: dict[str, Any]) -> bytes:
+def _sealed(content: dict[str, Json]) -> bytes:
     content = {VERSION: NEWEST, **content}
     return json.dumps({**content, SUM: _checksum(content)}, indent=1).encode()
 
 
-def read_sealed(folder: Folder, name: str, **fields: Any) -> Any:
+def read_sealed(folder: Folder, name: str, **fields: object) -> Json:
     """The content of a file. Raises an error that names the file if it is missing, damaged or malformed.
 
     `fields` gives the type or the value of each field that the content must have.
@@ -183,7 +184,7 @@ def read_sealed(folder: Folder, name: str, **fields: Any) -> Any:
     return content
 
 
-def _checksum(content: dict[str, Any]) -> str:
+def _checksum(content: dict[str, Json]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
@@ -226,14 +227,14 @@ class Store:
     def __init__(self, where: str | Path | Folder) -> None:
         self.folder = where if isinstance(where, Folder) else folder(where)
 
-    def add(self, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
+    def add(self, state: bytes, storing: Storing, more: Json, keep: int) -> Saved:
         """Writes the next checkpoint, and keeps so many."""
         numbers = [0, *self.numbers()]
         saved = self.write(numbers[-1] + 1, state, storing, more)
         self.sweep([*numbers, saved.number][-keep:][0])
         return saved
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any) -> Saved:
+    def write(self, number: int, state: bytes, storing: Storing, more: Json) -> Saved:
         """Writes a state, then the manifest that names it and its runs.
 
         A number without a manifest of its own has the state of the one before.
@@ -259,7 +260,7 @@ class Store:
             raise CheckpointError(f"there is no checkpoint in {str(self.folder)!r}")
         return number
 
-    def read(self, number: int) -> tuple[bytes, Any]:
+    def read(self, number: int) -> tuple[bytes, Json]:
         """The state that a manifest names, and the JSON stored with it."""
         manifest = self.manifest(number)
         name = f"{STATES}/{manifest['state']}"
@@ -273,7 +274,7 @@ class Store:
             raise damaged_file_error(self.folder, name)
         return state, manifest["more"]
 
-    def manifest(self, number: int) -> Any:
+    def manifest(self, number: int) -> Json:
         return read_sealed(self.folder, _manifest(number), number=number, state=str, runs=list)
 
     def numbers(self) -> list[int]:
@@ -337,7 +338,7 @@ class Store:
             if after < number < before:
                 self.folder.remove(_manifest(number))
 
-    def _existing(self, numbers: Iterable[int]) -> Iterator[Any]:
+    def _existing(self, numbers: Iterable[int]) -> Iterator[Json]:
         """The manifests that still exist: another process may remove some meanwhile."""
         for number in numbers:
             try:
@@ -370,7 +371,7 @@ def run_file(name: str) -> str:
     return f"{PARTS}/{name}.arrow"
 
 
-def _held(manifests: Iterable[Any]) -> set[str]:
+def _held(manifests: Iterable[Json]) -> set[str]:
     """The files that manifests name."""
     every = list(manifests)
     return {run_file(name) for each in every for name in each["runs"]} | {f"{STATES}/{each['state']}" for each in every}

@@ -21,6 +21,7 @@ from flo.columns.indices import Indices, one_chunk, ones
 from flo.columns.layout import VALUE, Layout
 from flo.columns.narrowing import marked_schema, to_users
 from flo.core.errors import brief
+from flo.tables.io.changes import with_users_weights
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros, schema_of
@@ -270,7 +271,7 @@ def table_of(rows: Rows) -> pa.Table:
         return table.drop_columns([WEIGHT])
     if isinstance(rows.of, Bag):
         table = table.filter(pc.greater(table[WEIGHT], 0))
-    return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.schema.names])
+    return with_users_weights(table)
 
 
 def rows_below_zero(rows: Rows) -> list[tuple[Any, int]]:

@@ -27,14 +27,15 @@ from typing import Any, NamedTuple, Self, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Mask, Numbers, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, expand_ranges, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, AT, apply_function, key_layout, plain_columns, with_key
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.operators.elementwise import like_rows, negate_weights
-from flo.tables.operators.joins import must_be_coded
+from flo.tables.functions import ALL, AT, apply_function, key_layout, plain_columns
+from flo.tables.io.changes import negate_weights
+from flo.tables.operator import Cut, Grouping, kept, register_in
+from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.joins import SidesByKey, must_be_coded
 from flo.tables.operators.meetings import Joined
 from flo.tables.operators.weights import select_matching
 from flo.tables.state.comparison import row_numbers
@@ -71,10 +72,9 @@ class SortedSide(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class AsOfTables(OnTables[AsOfJoin]):
+class AsOfTables(SidesByKey[AsOfJoin]):
     """Each left row with the nearest right row."""
 
-    placement = Placement.BY_KEY
     grouping = Grouping.ANY
     cancels = True
 
@@ -85,30 +85,25 @@ class AsOfTables(OnTables[AsOfJoin]):
     name = "asof_tables"
 
     @property
-    def bys(self) -> tuple[Any, Any]:
-        """The key functions of both sides; None if there is no key."""
-        return self.like.on, self.like.other_on
-
-    @property
     def ats(self) -> tuple[Any, Any]:
         """The functions of both sides that give the compared value."""
         return self.like.at, self.like.other_at
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        rows, columns = self._with_key(place, table)
-        return keys_of([rows[name] for name in columns]).numbers
+    @property
+    def has_key(self) -> bool:
+        """Whether there are key functions. Without, all rows have one key."""
+        return self.like.on is not None
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
-        return () if self.bys[place] is None else plain_columns(self.bys[place], self.inputs[place])
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
+        return super().key_columns(index) if self.has_key else ()
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return passed_by(self.like.into, columns)
 
-    def _with_key(self, place: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
-        """The rows of a side with key columns, and the names of these."""
-        if self.bys[place] is None:
-            return table.append_column(ALL, pa.array(np.zeros(table.num_rows, np.int8))), (ALL,)
-        return with_key(table, self.bys[place], self.inputs[place])
+    def with_key(self, side: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+        if self.has_key:
+            return super().with_key(side, table)
+        return table.append_column(ALL, pa.array(np.zeros(table.num_rows, np.int8))), (ALL,)
 
     def _order(self, place: int) -> Order:
         columns = (_at_column(self.ats[place], self.inputs[place]),)
@@ -119,7 +114,7 @@ class AsOfTables(OnTables[AsOfJoin]):
 
     def _sort(self, place: int, table: pa.Table) -> SortedSide:
         order = self._order(place)
-        rows, columns = self._with_key(place, table.combine_chunks())
+        rows, columns = self.with_key(place, table.combine_chunks())
         (at,) = order.columns
         if at not in rows.column_names:
             times = apply_function(self.ats[place], (self.inputs[place],), table)

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from flo.core.operator import Operator
+from flo.core.untyped import TimeValue
 from flo.tables.operators.clock_streams import ClockTables
 from flo.tables.operators.clocks import ClockOfAll, ClockOfPartitions, ClockState, EventTime
 from flo.tables.operators.dedupe import DedupeTables
@@ -28,13 +29,13 @@ MOST_SHOWN = 64
 class ClockMark:
     """A clock of event time. Times are numbers, or microseconds since 1970."""
 
-    latest: Any
+    latest: TimeValue
     """The largest time; of partitions the smallest of theirs. None if it is not known."""
-    lateness: Any
+    lateness: TimeValue
     is_moment: bool
     """Whether times are dates."""
     zoned: bool = False
-    each: tuple[tuple[int, Any], ...] | None = None
+    each: tuple[tuple[int, TimeValue], ...] | None = None
     """The largest time of each partition that has had a row. None if there are no partitions."""
     partitions: int = 0
     """How many partitions are known from the start."""
@@ -64,10 +65,10 @@ class ClockMark:
         whole = {"latest": latest, "watermark": watermark, "per_key": self.per_key, "idle": self.idle}
         return {**whole, "partitions": each, "count": len(slowest), "silent": silent[:MOST_SHOWN]}
 
-    def _texts(self, time: Any) -> tuple[str, str]:
+    def _texts(self, time: TimeValue) -> tuple[str, str]:
         return ("", "") if time is None else (self._text(time), self._text(time - self.lateness))
 
-    def _text(self, time: Any) -> str:
+    def _text(self, time: TimeValue) -> str:
         if not self.is_moment:
             return f"{time:,}"
         try:

@@ -29,7 +29,8 @@ from flo.columns.indices import Indices, stable_order, take_rows
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.groups import ONE, Groups
+from flo.core.untyped import TimeValue
+from flo.tables.groups import ONE, Groups, distinct_keys
 from flo.tables.keyed import ENDED, KeyedColumns, expect_keyed
 from flo.tables.operator import Grouping, Placement, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocks import ClockOfAll, Times, has_numbers
@@ -37,12 +38,11 @@ from flo.tables.operators.per_key import CLOCKED, WithForm, output_of
 from flo.tables.operators.windowers import AlignedClosing, Assigned, Grid
 from flo.tables.operators.windows import EmitsWindows
 from flo.tables.state.expiring import FIRST, LAST, in_order
-from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.keys import Keys
 from flo.tables.state.panes import ARRIVAL
 from flo.tables.state.panes import TIME as PANE_TIME
 from flo.tables.state.run import Run
 from flo.tables.state.timed import TIME, Timed, times_in
-from flo.tables.state.trace import group_equal_rows
 from flo.tables.streams import Streams
 from flo.tables.translate import CHOICES
 from flo.tables.values import WEIGHT
@@ -61,7 +61,7 @@ class ClockedWindows(EmitsWindows):
 
     waiting: Timed = Timed(())  # noqa: RUF009
     """The rows of open windows, by time."""
-    mark: Any = None
+    mark: TimeValue = None
     """How far the clock has come, as a number."""
     count: int = 0
     """How many rows have come."""
@@ -74,7 +74,7 @@ class ClockedWindows(EmitsWindows):
         assert isinstance(windower, Grid)
         return windower
 
-    def _moment(self, mark: Any) -> Times:
+    def _moment(self, mark: TimeValue) -> Times:
         """The clock as an array of one time, with which windows are compared."""
         if self.grid.axis.kind is float:
             exact: Times = self.grid.axis.exact(np.array([mark], np.float64))
@@ -109,7 +109,7 @@ class ClockedWindows(EmitsWindows):
         waiting = self.held.extend(Run((TIME,), Keys(numbers[order], exact=False), rows))
         return replace(self, waiting=waiting, count=self.count + table.num_rows), (None, None)
 
-    def at(self, moment: Any) -> tuple[Self, Deltas]:
+    def at(self, moment: TimeValue) -> tuple[Self, Deltas]:
         """Moves the clock to a moment: returns the operator, and the windows that close."""
         mark = to_number(moment)
         if self.mark is not None and mark <= self.mark:
@@ -138,7 +138,10 @@ class ClockedWindows(EmitsWindows):
             return None
         rows = pa.concat_tables(parts).combine_chunks()
         rows = rows.rename_columns([PANE_TIME if name == TIME else name for name in rows.column_names])
-        keys, owners = _group_by_key(rows.select(list(self.keys))) if self.keys else (ONE, NOTHING)
+        keys, owners = ONE, NOTHING
+        if self.keys:
+            keys, equal = distinct_keys(rows, self.keys)
+            owners = equal.numbers()
         every = np.arange(keys.rows)
         begins, ends = (None if each is None else np.repeat(each, keys.rows) for each in (begin, stops))
         none: Times = np.zeros(0)
@@ -169,14 +172,6 @@ class ClockedWindows(EmitsWindows):
         return hash((self.like, self.mark, self.count))
 
 
-def _group_by_key(keys: pa.Table) -> tuple[Run, Indices]:
-    """Returns the different keys of rows, and for each row the index of its key."""
-    names = tuple(keys.column_names)
-    numbers = keys_of([keys[name] for name in names])
-    distinct = group_equal_rows(keys, numbers)
-    return Run(names, numbers, keys).take(distinct.order[distinct.firsts]), distinct.numbers()
-
-
 def clocked_steps(operator: Any, inputs: Values) -> Iterator[Step]:
     """The steps of an operator on rows and a clock: rows come first, then the clock, and then the ends."""
     rows: Any = inputs[0]
@@ -203,7 +198,7 @@ class ClockedOfEveryKey(WithForm[TimeWindows]):
         said = value.keys.filter(pc.invert(value.keys[ENDED]))  # a key ends with all others, and the clock
         return replace(self, form=form), tuple(output_of(of, None, said) for of in self.outputs)
 
-    def at(self, moment: Any) -> tuple[Operator, Deltas]:
+    def at(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         form, deltas = self.form.at(moment)
         return replace(self, form=form), self._outputs(deltas)
 

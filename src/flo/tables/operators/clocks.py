@@ -23,23 +23,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Generic, NamedTuple, Self, TypeAlias, TypeVar, final
+from typing import Any, Generic, NamedTuple, Self, TypeVar, final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.untyped import TimeValue
 from flo.tables.functions import Collections, apply_function, beside, elements_of, row_by_row
 from flo.tables.groups import Groups
 from flo.tables.keyed import KEY
 from flo.tables.operator import OnTables, Op
 from flo.tables.operators.weights import select_rows
+from flo.tables.state.expiring import Times as Times
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest, with_weights
 from flo.values.event_time import EPOCH, MICROSECOND, UTC_EPOCH, offset_of, origin_of, span_of
@@ -50,9 +51,6 @@ from flo.values.operators.windows import TimeWindows
 from flo.values.partitioned import Partitioned
 from flo.values.sequence import SequenceValue
 
-Times: TypeAlias = npt.NDArray[Any]
-"""int64 or float64 (of dates and datetimes microseconds from the epoch); Python's own numbers where those would
-overflow or be rounded."""
 EXACT = 1 << 53
 """Up to here every whole number is a float."""
 LARGE = 1 << 60
@@ -112,11 +110,11 @@ class ClockReading:
     """Whether it has had a row."""
     latest: Times
     """Its largest time, if it is known."""
-    zoned: Any
+    zoned: Mask
     """Whether its times have a zone."""
     closed: Any
     """The last time of its last session that has closed; masked if none has."""
-    over: Any
+    over: Mask
     """Whether it has ended. Then it is not known."""
     seen: bool = False
     """Whether rows have come, though the time may not be known."""
@@ -190,10 +188,10 @@ def _dtype(kind: type) -> Any:
 class ClockOfAll(ClockState, Lowerable):
     """One clock for all rows."""
 
-    latest: Any = None
+    latest: TimeValue = None
     """The largest time; None before the first row."""
     zoned: bool = False
-    closed: Any = None
+    closed: TimeValue = None
     """The last time of the last session that has closed; None if none has."""
 
     def read(self, keys: Run, kind: type) -> ClockReading:
@@ -222,15 +220,15 @@ class ClockOfPartitions(ClockState, Lowerable):
     that come with it, if that is known."""
 
     partitions: int
-    each: tuple[tuple[int, Any], ...] = ()
+    each: tuple[tuple[int, TimeValue], ...] = ()
     """The largest time of each partition that has had a row."""
     zoned: bool = False
-    closed: Any = None
+    closed: TimeValue = None
 
     term = "partition_clocks"
 
     @property
-    def whole(self) -> Any:
+    def whole(self) -> TimeValue:
         """The minimum over the partitions; None if it is not known."""
         known = {partition for partition, _ in self.each}
         return min(time for _, time in self.each) if known and known.issuperset(range(self.partitions)) else None
@@ -306,7 +304,7 @@ class Axis(ABC):
 
     kind: type
     """The type in which times are counted: int, float, or timedelta for microseconds."""
-    durations: tuple[Any, ...]
+    durations: tuple[TimeValue, ...]
     """The durations that are added to times or taken from them, as numbers."""
 
     @abstractmethod
@@ -354,11 +352,11 @@ class EventTime(Axis):
         return kind
 
     @property
-    def durations(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def durations(self) -> tuple[TimeValue, ...]:  # type: ignore[override]
         return (*map(span_of, self.like.durations().values()), self.lateness)
 
     @property
-    def lateness(self) -> Any:
+    def lateness(self) -> TimeValue:
         return span_of(self.like.lateness) if self.like.lateness else 0
 
     def times(self, groups: Groups, before: ClockReading) -> tuple[bool, Times]:
@@ -395,7 +393,7 @@ class RowNumbers(Axis):
     kind = int
 
     @property
-    def durations(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def durations(self) -> tuple[TimeValue, ...]:  # type: ignore[override]
         return (self.size,)
 
     def times(self, groups: Groups, before: ClockReading) -> tuple[bool, Times]:
@@ -416,7 +414,7 @@ class NoTime(ElementError):
     """
 
 
-def kind_of(time: Any, durations: list[Any]) -> type | None:
+def kind_of(time: Any, durations: list[TimeValue]) -> type | None:
     """int, float or timedelta: what the times are counted in; None if times or durations are neither of these alone."""
     layout = time.layout if isinstance(time, Expression) else Layout.of(returned_type(time))
     arrow = layout.cells[0].arrow if layout is not None and layout.form == "value" else pa.null()
@@ -431,7 +429,7 @@ def kind_of(time: Any, durations: list[Any]) -> type | None:
     return None
 
 
-def durations_of(like: TimeWindows | ClockOf | Dedupe) -> list[Any]:
+def durations_of(like: TimeWindows | ClockOf | Dedupe) -> list[TimeValue]:
     """The durations that are added to times, or taken from them."""
     return [*like.durations().values(), *([like.lateness] if like.lateness else [])]
 
@@ -443,7 +441,7 @@ def has_numbers(like: TimeWindows) -> bool:
     return kind is not None and not (like.bounds and kind is timedelta and not isinstance(like.time, Expression))
 
 
-def moment_of(number: Any, axis: Axis, zoned: bool) -> Any:
+def moment_of(number: TimeValue, axis: Axis, zoned: bool) -> TimeValue:
     """A time as Python has it: a number, or a datetime."""
     if axis.kind is timedelta:
         return (UTC_EPOCH if zoned else EPOCH) + timedelta(microseconds=number)

@@ -29,6 +29,7 @@ from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TimeValue
 from flo.tables.functions import apply_function, elements_of, written
 from flo.tables.groups import Groups
 from flo.tables.keyed import expect_keyed, has_key_columns, inner_of, key_layout, key_names, keys_in
@@ -58,7 +59,7 @@ class CurrentTables(OnKeyed[LatestResults]):
     """The result of each key, and the largest time of its rows; null if it has expired."""
     waiting: Expiring = field(default=Expiring(()))
     """The keys by that time, if they expire."""
-    mark: Any = None
+    mark: TimeValue = None
     """Keys whose largest time is before it, a number, have expired."""
 
     name = "current_tables"
@@ -151,7 +152,7 @@ class CurrentTables(OnKeyed[LatestResults]):
     def steps(self, inputs: Values) -> Iterator[Step]:
         return clocked_steps(self, inputs) if self.like.by_clock else super().steps(inputs)
 
-    def at(self, moment: Any) -> tuple[Operator, Deltas]:
+    def at(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         """Moves the clock to a moment: returns the operator, and the keys that expire."""
         mark = to_number(moment) - span_of(self.like.keep)
         if self.mark is not None and mark <= self.mark:

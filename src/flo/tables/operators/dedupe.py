@@ -26,8 +26,9 @@ import pyarrow as pa
 from flo.columns.indices import Indices, bisect_ranges, take_rows
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TimeValue
 from flo.tables.functions import beside, with_key
-from flo.tables.groups import ONE, Groups, keys_by
+from flo.tables.groups import ONE, Groups, distinct_keys
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.clocks import (
     LARGE,
@@ -40,7 +41,7 @@ from flo.tables.operators.clocks import (
 )
 from flo.tables.state.keys import Keys
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Latest, group_equal_rows
+from flo.tables.state.trace import Latest
 from flo.tables.translate import form_of
 from flo.values.event_time import span_of
 from flo.values.operators.dedupe import Dedupe
@@ -64,7 +65,7 @@ class Forgetting:
     clock: ClockState
     groups: tuple[str, ...]
     kind: type
-    keep: Any
+    keep: TimeValue
 
     def find_gone(self, rows: pa.Table) -> Any:
         """Return which rows of a trace of marks are gone."""
@@ -75,12 +76,8 @@ class Forgetting:
         """Return the clock of the group of each row."""
         if not self.groups:
             return self.clock.read(ONE, self.kind).latest
-        keys = rows.select(list(self.groups))
-        numbers = keys_by(keys, self.groups)
-        equal = group_equal_rows(keys, numbers)
-        firsts = equal.order[equal.firsts]
-        run = Run(self.groups, Keys(numbers.at(firsts), numbers.exact), take_rows(keys, firsts))
-        return self.clock.read(run, self.kind).latest[equal.numbers()]
+        keys, equal = distinct_keys(rows, self.groups)
+        return self.clock.read(keys, self.kind).latest[equal.numbers()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +124,7 @@ class DedupeTables(OnTables[Dedupe]):
         return False
 
     @property
-    def _keep(self) -> Any:
+    def _keep(self) -> TimeValue:
         return span_of(self.like.keep)
 
     @property
@@ -148,11 +145,7 @@ class DedupeTables(OnTables[Dedupe]):
         clock = clock.moved(groups.keys, before.moved(latest, zoned, before.closed))
         rows, columns = with_key(groups.rows, self.like.on, self.inputs[0])
         columns = (*self.keys, *columns)
-        keys = rows.select(list(columns)).combine_chunks()
-        numbers = keys_by(keys, columns)
-        order, firsts = group_equal_rows(keys, numbers)
-        own = order[firsts]
-        run = Run(columns, Keys(numbers.at(own), numbers.exact), take_rows(keys, own))
+        run, (order, firsts) = distinct_keys(rows, columns)
         known, state = self._remembered(self.clock, columns).look_up(run)
         emitted, last = self._find_first(axis.exact(reached)[order], firsts, known, state)
         marked = np.flatnonzero(last >= 0)

@@ -27,6 +27,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import apply_function, called, elements_of, written
+from flo.tables.io.changes import negate_weights
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.trace import consolidate_table, with_weights
@@ -172,11 +173,6 @@ class NegateTables(Stateless[Negate]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         return self, (self.emitted(negate_weights(table)),)
-
-
-def negate_weights(table: pa.Table) -> pa.Table:
-    index = table.schema.get_field_index(WEIGHT)
-    return table.set_column(index, table.schema.field(WEIGHT), multiply_weights(table[WEIGHT], pa.scalar(-1)))
 
 
 @form_of(MapWeights)

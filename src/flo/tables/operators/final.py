@@ -21,7 +21,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ from flo.columns.layout import VALUE
 from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.untyped import TimeValue
 from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocked_windows import clocked_steps
@@ -55,7 +56,7 @@ class Ending(OnTables[FinalGroups]):
 
     waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)
     """What waits, by the ends of windows that are open. It is cut by the columns of the group."""
-    mark: Any = kept(None, Cut.LATEST)
+    mark: TimeValue = kept(None, Cut.LATEST)
     """How far the clock has come, as a number."""
     behind: Expiring = kept(Expiring(()), Cut.BY_GROUP)
     """What came for windows that have ended. It must cancel out before the clock moves again."""
@@ -84,7 +85,9 @@ class Ending(OnTables[FinalGroups]):
     def sums_early(self) -> bool:
         return True
 
-    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+    def sum_early(
+        self, table: pa.Table, few: Callable[[Numbers], bool], *, reduce: bool = False
+    ) -> tuple[pa.Table, Numbers]:
         return self.groups.sum_early(table, few)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -109,7 +112,7 @@ class Ending(OnTables[FinalGroups]):
     def steps(self, inputs: Values) -> Iterator[Step]:
         return clocked_steps(self, inputs)
 
-    def at(self, moment: Any) -> tuple[Operator, Deltas]:
+    def at(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         """Moves the clock to a moment: returns the operator, and the groups that are final now."""
         mark = to_number(moment)
         if self.mark is not None and mark <= self.mark:
@@ -121,7 +124,7 @@ class Ending(OnTables[FinalGroups]):
         _, last = self._release(math.inf if self._has_floats else LAST + 1) if self.like.flush else (self, None)
         return self.reset(), (self.ended() if last is None else last.fix(),)
 
-    def _release(self, until: Any) -> tuple[Self, Delta]:
+    def _release(self, until: TimeValue) -> tuple[Self, Delta]:
         """Releases the windows that end before this number: returns the operator without them, and their groups."""
         behind = self.behind.table()
         if behind is not None:
@@ -138,7 +141,7 @@ class Ending(OnTables[FinalGroups]):
     def _has_floats(self) -> bool:
         return time_kind(self.like.end.layout.cells[0].arrow) is float  # type: ignore[attr-defined]
 
-    def _beyond(self, mark: Any) -> Any:
+    def _beyond(self, mark: TimeValue) -> TimeValue:
         """The first number behind a mark."""
         return math.nextafter(mark, math.inf) if self._has_floats else math.floor(mark) + 1
 

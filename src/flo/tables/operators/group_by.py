@@ -26,7 +26,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, has_any, one_chunk, take_ascending, to_arrow
+from flo.columns.indices import (
+    Indices,
+    Mask,
+    Numbers,
+    first_of_each,
+    has_any,
+    one_chunk,
+    take_ascending,
+    take_rows,
+    to_arrow,
+)
 from flo.core.errors import ElementError, brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -35,7 +45,7 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.group_part import AggregatePart, Delta, Keeper, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.operators.weights import sum_equal_rows
-from flo.tables.state.keys import Keys, equal_values, keys_of
+from flo.tables.state.keys import Keys, equal_values, extend_keys, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import (
     SummedRun,
@@ -95,6 +105,8 @@ class GroupByTables(OnTables[GroupBy]):
     """The weight of each group, and the sums of all linear aggregates."""
     traces: Traces = kept((), Cut.BY_GROUP)
     """The traces of all keepers, one after the other."""
+    append_only: bool = kept(False, Cut.LATEST)
+    """Whether traces may lack rows, because none was ever retracted: then none can be from now on."""
 
     name = "group_by_tables"
     rule = "group-by"
@@ -109,9 +121,14 @@ class GroupByTables(OnTables[GroupBy]):
         return parts
 
     @cached_property
+    def _columns(self) -> tuple[str, ...]:
+        """The columns of a row."""
+        return layout_of(self.inputs[0]).names
+
+    @cached_property
     def _group(self) -> tuple[str, ...]:
         """The columns that are the group."""
-        return layout_of(self.inputs[0]).names[: self.like.keys]
+        return self._columns[: self.like.keys]
 
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         return self._group
@@ -148,45 +165,80 @@ class GroupByTables(OnTables[GroupBy]):
     def sums_early(self) -> bool:
         return not self.keys
 
-    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
-        """The weight of each group, and its sums; equal rows once, if sums are not all that it keeps. If a weight does
-        not fit 64 bits, each row is a group of its own: together with the rows of other parts it may fit."""
+    @property
+    def reduces_appends(self) -> bool:
+        return not self.keeps_sums and all(keeper.needs is not None for keeper in self._keepers)
+
+    def sum_early(
+        self, table: pa.Table, few: Callable[[Numbers], bool], *, reduce: bool = False
+    ) -> tuple[pa.Table, Numbers]:
+        """The weight of each group, and its sums, if these are all that it keeps. Otherwise equal rows once; with
+        `reduce`, the rows that the results depend on, with the sums of all rows of a group beside one of its rows."""
         keys = keys_of(self._keys(table, ()).columns)
         if not self.keeps_sums:
+            if reduce and self._needs_few(table, keys, few):
+                return self._reduce(table.combine_chunks(), keys)
             return sum_equal_rows(self, table, keys, few)
         if not few(keys.numbers):
             return table, keys.numbers
-        try:
-            _, groups, sums = self.sum_rows(table, keys)
-        except ElementError:
-            _, groups, sums = self.sum_rows(table, keys, apart=True)
+        _, groups, sums = self._sum_part(table, keys)
         columns = groups.table.select(list(self._group))
-        named = {SUMMED if name == WEIGHT else name: column for name, column in sums.items()}
-        return run_of_sums(columns, groups.keys, named, always=SUMMED).table, groups.keys.numbers
+        return run_of_sums(columns, groups.keys, _rename_weight(sums), always=SUMMED).table, groups.keys.numbers
 
-    def _add_sums(self, table: pa.Table) -> SummedDelta:
-        """Adds up the sums of groups that `sum_early` has made of several parts."""
-        keys = self._keys(table, ())
-        delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, SUMMED))
-        order, firsts = group_equal_rows(keys, delta.numbers)
-        sums = {WEIGHT: sum_ranges(delta.weights[order], firsts)}
+    def _sum_part(self, table: pa.Table, keys: Keys) -> SummedDelta:
+        """Adds up rows, which are a part of a delta. If a weight does not fit 64 bits, each row is a group of its own:
+        together with the rows of other parts it may fit."""
+        try:
+            return self.sum_rows(table, keys)
+        except ElementError:
+            return self.sum_rows(table, keys, apart=True)
+
+    def _needs_few(self, table: pa.Table, keys: Keys, few: Callable[[Numbers], bool]) -> bool:
+        """Whether the results depend on few rows while no row is retracted. `keys` are those of the groups."""
+        values = {keeper.needs for keeper in self._keepers if keeper.needs is not None}
+        return all(few(extend_keys(keys, [table[name] for name in names]).numbers) for names in values)
+
+    def _reduce(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Numbers]:
+        """The rows that the results depend on while no row is retracted, with the sums of all."""
+        delta, groups, sums = self._sum_part(table, keys)
+        assert delta.owners is not None
+        rows = np.arange(table.num_rows)
+        if delta.weights.min() > 0:  # otherwise `consume` rejects it
+            rows = np.unique(np.concatenate([keeper.choose_rows(delta) for keeper in self._keepers]))
+            lacks = np.bincount(delta.owners[rows], minlength=groups.rows) == 0
+            if has_any(lacks):  # no row of the group counts
+                rows = np.union1d(rows, first_of_each(delta.owners, groups.rows)[lacks])
+        bearers = first_of_each(delta.owners[rows], groups.rows)
+        reduced = take_rows(table, rows)
+        for name, column in _rename_weight(sums).items():
+            spread = np.zeros(len(rows), np.int64)
+            spread[bearers] = column
+            reduced = reduced.append_column(name, to_arrow(spread))
+        return reduced, keys.at(rows)
+
+    def _add_sums(self, table: pa.Table, order: Indices, firsts: Indices) -> Sums:
+        """Adds up the sums that `sum_early` has made of several parts, by group."""
+        sums = {WEIGHT: sum_ranges(numbers_in(table, SUMMED)[order], firsts)}
         for name in table.column_names:
-            if name not in (*self._group, SUMMED):  # a part without a digit has null
+            if name not in (*self._columns, SUMMED, WEIGHT):  # a part without a digit has null
                 sums[name] = sum_ranges(np.asarray(pc.fill_null(one_chunk(table[name]), 0))[order], firsts)
-        return SummedDelta(delta, delta.take_groups(order[firsts]), normalize(sums))
+        return normalize(sums)
 
     def sum_rows(self, table: pa.Table, numbers: Keys | None = None, *, apart: bool = False) -> SummedDelta:
         """Groups the rows of a delta, and adds up the summands of each group. `apart` makes a group of each row."""
         table = table.combine_chunks()
-        if table.schema.get_field_index(SUMMED) >= 0:
-            return self._add_sums(table)
+        is_summed = table.schema.get_field_index(SUMMED) >= 0
         keys = self._keys(table, self.keys)
-        delta = Delta(table, keys, numbers or keys_of(keys.columns), numbers_in(table, WEIGHT))
+        weights = numbers_in(table, SUMMED if is_summed and self.keeps_sums else WEIGHT)
+        delta = Delta(table, keys, numbers or keys_of(keys.columns), weights)
         every = np.arange(table.num_rows)
         order, firsts = (every, every) if apart else group_equal_rows(keys, delta.numbers)
-        columns = {place: summand.column(delta) for summand, place in self._places.items()}
-        summed = {place: column for place, column in columns.items() if column is not None}
-        sums = sums_of(delta.weights, summed, order, firsts)
+        if is_summed:
+            sums = self._add_sums(table, order, firsts)
+        else:
+            columns = {place: summand.column(delta) for summand, place in self._places.items()}
+            summed = {place: column for place, column in columns.items() if column is not None}
+            sums = sums_of(delta.weights, summed, order, firsts)
         groups = delta.take_groups(order[firsts])
         if self._keepers:
             delta = replace(delta, groups=groups, owners=_find_owners(order, firsts))
@@ -194,6 +246,11 @@ class GroupByTables(OnTables[GroupBy]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, groups, sums = self.sum_rows(table)
+        append_only = self.append_only
+        if self._keepers and SUMMED in delta.table.column_names:
+            append_only = True
+        if append_only and has_any(delta.weights < 0):
+            raise self._retracted(delta)
         old, new = self._traces(), {}
         for keeper, traces in old.items():
             new[keeper], sums_of_keeper = keeper.advance(delta, traces, self._places)
@@ -206,8 +263,17 @@ class GroupByTables(OnTables[GroupBy]):
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = GroupResults(groups, [column[groups.rows :] for column in results])
         changed = self._compare(groups, before[WEIGHT] > 0, after[WEIGHT] > 0, results)
-        grown = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
+        grown = self.with_state(totals=totals.extend(run), traces=every, append_only=append_only, _latest=latest)
         return grown, (self.emitted(changed),)
+
+    def _retracted(self, delta: Delta) -> ElementError:
+        """A row is retracted, but the state may lack the row that is the first now."""
+        row = delta.table.select(self._columns).slice(int(np.argmin(delta.weights)), 1)
+        return ElementError(
+            f"{{input}} retracts the row {brief(layout_of(self.inputs[0]).to_elements(row)[0])}, but the state of "
+            f"`{self.like.name}` was built from rows that are never retracted, and lacks others that would be needed",
+            instead=(('.named("…")', 'with a new name: the state is filled from all rows, if `changed="fill"`'),),
+        )
 
     def consume_all(self, table: pa.Table) -> tuple[Operator, Deltas]:
         """The results of groups that are complete. Nothing is kept, and there were no results before."""
@@ -284,6 +350,11 @@ class GroupByTables(OnTables[GroupBy]):
         """A group in an error message, given the index of a result."""
         row = groups.table.select(self._group).slice(place % groups.rows, 1).to_pylist()[0] if self._group else {}
         return brief(tuple(row.values())) if row else "all rows"
+
+
+def _rename_weight(sums: Sums) -> Sums:
+    """The sums as they are sent, where a column of weights may be that of rows."""
+    return {SUMMED if name == WEIGHT else name: column for name, column in sums.items()}
 
 
 def _find_owners(order: Indices, firsts: Indices) -> Indices:

@@ -40,7 +40,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, one_chunk
+from flo.columns.indices import Indices, first_of_each, one_chunk
 from flo.columns.layout import Layout
 from flo.tables.operators.group_part import AggregatePart, Chosen, Delta, Keeper, Reading, Summand, Traces, scatter
 from flo.tables.state.comparison import comparisons
@@ -143,6 +143,27 @@ class Ordered(Keeper):
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
         moved = [self._move_heads(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extend(run), *moved, *owed), {}
+
+    @property
+    def needs(self) -> tuple[str, ...] | None:
+        return None if self.counts else ()
+
+    def choose_rows(self, delta: Delta) -> Indices:
+        """The first row of each group, the last, or both. Values are compared column by column, as far as they tie."""
+        assert delta.owners is not None
+        assert delta.groups is not None
+        every, owners, count, chosen = delta.rows_in(self.longest.which), delta.owners, delta.groups.rows, []
+        for backwards in self.ends:
+            order, rows = self.order(backwards, delta.groups), every
+            for place, name in enumerate(order.columns):
+                column = one_chunk(delta.table[name])
+                numbers = order.numbers_of(place, column if len(rows) == len(column) else column.take(pa.array(rows)))
+                least = np.full(count, np.iinfo(numbers.dtype).max, numbers.dtype)
+                np.minimum.at(least, owners[rows], numbers)
+                rows = rows[numbers == least[owners[rows]]]
+            firsts = first_of_each(owners[rows], count)
+            chosen.append(rows[firsts[firsts >= 0]])
+        return np.concatenate(chosen)
 
     def by_rank(self, reading: Reading) -> ByRank:
         """The values of the groups of a delta, before and after it."""

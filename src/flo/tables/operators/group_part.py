@@ -117,6 +117,11 @@ class Delta:
             return None
         return self.once(which, lambda: which.mask(self.table))
 
+    def rows_in(self, which: Chosen) -> Indices:
+        """The indices of the rows that count."""
+        mask = self.mask(which)
+        return np.arange(self.table.num_rows) if mask is None else np.flatnonzero(mask)
+
     def choose(self, which: Chosen, names: tuple[str, ...]) -> Delta:
         """The rows that count, with these columns."""
         return self.once(("rows", which, names), lambda: self._choose(self.mask(which), list(names)))
@@ -253,6 +258,16 @@ class Keeper(ABC):
     @abstractmethod
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         """Adds a delta to the traces. Returns them, and the sums that it gives for each group of the delta."""
+
+    @property
+    def needs(self) -> tuple[str, ...] | None:
+        """Which rows its results depend on while no row is retracted: a few of each group and of each value of these
+        columns; None if on all."""
+        return None
+
+    def choose_rows(self, delta: Delta) -> Indices:
+        """The indices of rows that give the results of all rows of a delta, whose weights are positive."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

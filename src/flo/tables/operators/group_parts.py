@@ -97,20 +97,35 @@ class DistinctValues(ValuesKeeper):
 
         Numbers of groups are compared in place of their keys, which are hashed and compared once for all aggregates.
         """
-        assert delta.groups is not None
-        assert delta.owners is not None
-        table, owners, weights, groups = delta.table.select(list(self.names)), delta.owners, delta.weights, delta.groups
-        mask = delta.mask(self.which)
-        if mask is not None:
-            table, owners, weights = table.filter(pa.array(mask)), owners[mask], weights[mask]
-        numbers = extend_keys(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
-        order, firsts = group_equal_rows(table.add_column(0, OWNER, pa.array(owners)), numbers)
-        sums = sum_ranges(weights[order], firsts)
+        (values, numbers), groups, mask = self._numbers(delta), delta.groups, delta.mask(self.which)
+        assert groups is not None
+        order, firsts = group_equal_rows(values, numbers)
+        sums = sum_ranges((delta.weights if mask is None else delta.weights[mask])[order], firsts)
         kept = np.flatnonzero(sums)
         indices = order[firsts[kept]]
-        owners = owners[indices]
-        rows = with_weights(beside(take_rows(groups.table, owners), take_rows(table, indices)), sums[kept])
-        return Run((*groups.columns, *self.names), Keys(numbers.at(indices), numbers.exact), rows), owners
+        owners = numbers_in(values, OWNER)[indices]
+        table = beside(take_rows(groups.table, owners), take_rows(values, indices).drop_columns([OWNER]))
+        keys = Keys(numbers.at(indices), numbers.exact)
+        return Run((*groups.columns, *self.names), keys, with_weights(table, sums[kept])), owners
+
+    def _numbers(self, delta: Delta) -> tuple[pa.Table, Keys]:
+        """Returns the values of the rows that count, with the index of the group of each, and their key numbers."""
+        assert delta.groups is not None
+        assert delta.owners is not None
+        table, owners, groups = delta.table.select(list(self.names)), delta.owners, delta.groups
+        mask = delta.mask(self.which)
+        if mask is not None:
+            table, owners = table.filter(pa.array(mask)), owners[mask]
+        numbers = extend_keys(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
+        return table.add_column(0, OWNER, pa.array(owners)), numbers
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return self.names
+
+    def choose_rows(self, delta: Delta) -> Indices:
+        order, firsts = group_equal_rows(*self._numbers(delta))
+        return delta.rows_in(self.which)[order[firsts]]
 
 
 @final

@@ -26,27 +26,25 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, one_chunk
+from flo.columns.indices import one_chunk
 from flo.columns.layout import VALUE
 from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import apply_function, plain_columns, with_key
+from flo.core.untyped import TimeValue
+from flo.tables.functions import apply_function
 from flo.tables.operator import (
     Cut,
     Grouping,
-    OnTables,
-    Placement,
     kept,
     register_in,
     to_output_type,
     to_table_type,
     to_value_type,
 )
-from flo.tables.operators.joins import must_be_coded
+from flo.tables.operators.joins import SidesByKey
 from flo.tables.operators.meetings import Joined, Meeting, pair_rows
-from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.timed import Timed, add_span, match_times, timed_run, times_in
 from flo.tables.translate import CHOICES
@@ -61,41 +59,22 @@ NO_ROWS = Timed(())
 
 @final
 @dataclass(frozen=True, eq=False)
-class IntervalTables(OnTables[IntervalJoin]):
+class IntervalTables(SidesByKey[IntervalJoin]):
     """The rows of both sides that the clock of the other has not passed."""
 
-    placement = Placement.BY_KEY
     grouping = Grouping.NONE
 
     left: Timed = kept(NO_ROWS, Cut.BY_KEY)
     right: Timed = kept(NO_ROWS, Cut.BY_KEY)
-    left_mark: Any = kept(None, Cut.LATEST)
+    left_mark: TimeValue = kept(None, Cut.LATEST)
     """How far the clock of the left side has come, as a number."""
-    right_mark: Any = kept(None, Cut.LATEST)
+    right_mark: TimeValue = kept(None, Cut.LATEST)
     left_over: bool = kept(False, Cut.SAME)
     """Whether the left side has ended."""
     right_over: bool = kept(False, Cut.SAME)
 
     name = "interval_tables"
     rule = "join-interval"
-
-    @property
-    def ons(self) -> tuple[Any, Any]:
-        return self.like.on, self.like.other_on
-
-    def _with_key(self, side: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
-        return with_key(table, self.ons[side], self.inputs[side], coded=self._coded)
-
-    @property
-    def _coded(self) -> bool:
-        return must_be_coded(*self.ons, *self.inputs[:2])
-
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        rows, columns = self._with_key(place, table)
-        return keys_of([rows[name] for name in columns]).numbers
-
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
-        return None if place > 1 or self._coded else plain_columns(self.ons[place], self.inputs[place])
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return passed_by(self.like.into, columns)
@@ -108,7 +87,7 @@ class IntervalTables(OnTables[IntervalJoin]):
         return replace(self.right, mark=mark)
 
     def _sort(self, side: int, table: pa.Table) -> Run:
-        rows, columns = self._with_key(side, table.combine_chunks())
+        rows, columns = self.with_key(side, table.combine_chunks())
         time = self.like.time if side == 0 else self.like.other_time
         times = TimeNumbers.of(self.like.name, one_chunk(apply_function(time, (self.inputs[side],), table)[VALUE]))
         return timed_run(rows, columns, times.numbers)
@@ -168,7 +147,7 @@ class IntervalTables(OnTables[IntervalJoin]):
         changes: dict[str, Any] = {f"{own}_over": True, other: NO_ROWS}
         return Step(f"join-interval{SIDES[side]}-ended", rests, replace(self, **changes), (None,))
 
-    def _move_clock(self, side: int, mark: Any) -> Operator:
+    def _move_clock(self, side: int, mark: TimeValue) -> Operator:
         """Moves the clock of a side to a mark, and drops the rows of the other side that have met all of this one."""
         before = self.left_mark if side == 0 else self.right_mark
         if before is not None and mark <= before:

@@ -60,19 +60,49 @@ from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
 from flo.tables.values import COPY, WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
+from flo.values.operators.interval_joins import IntervalJoin
 from flo.values.operators.joins import KeyFunction
 from flo.values.operators.sets import SetJoin
+from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, Outer, RightJoin, SemiJoin
 
 J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
+S = TypeVar("S", bound=Pairing | SemiJoin | AntiJoin | IntervalJoin | AsOfJoin, covariant=True)
 NO_PARTNERS = Partners()
 
 
 @dataclass(frozen=True)
-class JoinedByKey(OnTables[J]):
-    """The base of all joins: both sides by key, and an end when both have ended."""
+class SidesByKey(OnTables[S]):
+    """The base of operators that read two sides by key."""
 
     placement = Placement.BY_KEY
+
+    @cached_property
+    def ons(self) -> tuple[KeyFunction, KeyFunction]:
+        """The key functions of both sides."""
+        return self.like.on, self.like.other_on
+
+    @cached_property
+    def coded(self) -> bool:
+        """Whether only Python can compare the keys of both sides."""
+        return must_be_coded(*self.ons, *self.inputs[:2])
+
+    def with_key(self, side: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+        """The rows of a side with their key columns, and the names of these."""
+        return with_key(table, self.ons[side], self.inputs[side], coded=self.coded)
+
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
+        rows, columns = self.with_key(index, table)
+        return keys_of([rows[name] for name in columns]).numbers
+
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
+        return None if index > 1 or self.coded else plain_columns(self.ons[index], self.inputs[index])
+
+
+@dataclass(frozen=True)
+class JoinedByKey(SidesByKey[J]):
+    """The base of all joins of z-sets, bags and sets: an end when both sides have ended."""
+
     grouping = Grouping.ANY
     cancels = True
 
@@ -82,21 +112,8 @@ class JoinedByKey(OnTables[J]):
         """The side that has ended before the other. A field that comes last: states know fields by their places."""
 
     @cached_property
-    def _ons(self) -> tuple[KeyFunction, KeyFunction]:
-        """The key functions of both sides."""
+    def ons(self) -> tuple[KeyFunction, KeyFunction]:
         return key_functions(self.like, self.inputs)
-
-    @cached_property
-    def _coded(self) -> bool:
-        """Whether only Python can compare the keys of both sides."""
-        return must_be_coded(*self._ons, *self.inputs)
-
-    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
-        rows, columns = with_key(table, self._ons[index], self.inputs[index], coded=self._coded)
-        return keys_of([rows[name] for name in columns]).numbers
-
-    def key_columns(self, index: int) -> tuple[str, ...] | None:
-        return None if self._coded else plain_columns(self._ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """Sorts the deltas of both sides by key. Drops rows that cancel out: each would be paired with all rows of its
@@ -105,7 +122,7 @@ class JoinedByKey(OnTables[J]):
 
     def sort_side(self, index: int, table: pa.Table) -> Run:
         """Sorts rows of one side by key."""
-        return sort_by_key(table, self._ons[index], self.inputs[index], coded=self._coded, beside=self.keys)
+        return sort_by_key(table, self.ons[index], self.inputs[index], coded=self.coded, beside=self.keys)
 
     def select_relevant(self, delta: Run, index: int, other: Trace) -> Run:
         """Selects the rows of a side that may ever have a partner: once the other side has ended, those of its keys."""

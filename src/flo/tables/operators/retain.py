@@ -28,9 +28,10 @@ from flo.columns.windowing import TimeNumbers, time_kind
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TimeValue
 from flo.tables.functions import apply_function
+from flo.tables.io.changes import negate_weights
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
-from flo.tables.operators.elementwise import negate_weights
 from flo.tables.state.expiring import Expiring, Interval, is_before
 from flo.tables.translate import CHOICES
 from flo.tables.values import layout_of
@@ -48,7 +49,7 @@ class RetainTables(OnTables[Retain]):
 
     waiting: Expiring = kept(Expiring(()), Cut.BY_GROUP)
     """The rows that have not expired."""
-    mark: Any = kept(None, Cut.LATEST)
+    mark: TimeValue = kept(None, Cut.LATEST)
     """The time before which rows have expired, as a number."""
     is_over: bool = kept(False, Cut.LATEST)
     """Whether the clock has ended: then nothing more expires."""
@@ -86,7 +87,7 @@ class RetainTables(OnTables[Retain]):
             after = replace(self, waiting=Expiring(()), is_over=True)
             yield Step("retain-clock-ended", (rows, clock.passed()), after, (None, None))
 
-    def _move_clock(self, moment: Any) -> tuple[Operator, Deltas]:
+    def _move_clock(self, moment: TimeValue) -> tuple[Operator, Deltas]:
         """Moves the clock to a moment: returns the operator, and the rows that expire."""
         mark = self.like.mark_of(moment)
         if self.mark is not None and mark <= self.mark:

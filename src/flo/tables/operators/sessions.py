@@ -28,7 +28,8 @@ from typing import Any, NamedTuple, TypeAlias, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, take_rows
+from flo.columns.indices import Indices, Mask, take_rows
+from flo.core.untyped import TimeValue
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
 from flo.tables.operator import register_in
@@ -47,7 +48,7 @@ from flo.values.ordered import SortedKeys
 
 FIRST, LAST = "first/", "last/"
 """The times of a session. No field of a Python class can have these names."""
-FirstAndLast: TypeAlias = tuple[Any, Any]
+FirstAndLast: TypeAlias = tuple[TimeValue, TimeValue]
 """The first time of a session, and its last."""
 
 
@@ -143,15 +144,15 @@ def _with_keys(keys: Run, spans: Spans, weight: int) -> pa.Table:
 class Merging:
     """The sessions of one group while the rows of a delta come."""
 
-    gap: Any
+    gap: TimeValue
     spans: SortedKeys[FirstAndLast]
     """Those that are open."""
-    horizon: Any
+    horizon: TimeValue
     """The end of the last session that has closed; None if none has."""
     closed: list[FirstAndLast] = field(default_factory=list)
     """Those that have closed in this delta."""
 
-    def near(self, first: Any, last: Any) -> list[FirstAndLast]:
+    def near(self, first: TimeValue, last: TimeValue) -> list[FirstAndLast]:
         """The open sessions that are less than the gap from here."""
         before = self.spans.at_most((first, math.inf))
         sessions = [before] if before is not None and first < before[1] + self.gap else []
@@ -161,7 +162,7 @@ class Merging:
             after = self.spans.above(after)
         return sessions
 
-    def add(self, first: Any, last: Any, mark: Any) -> None:
+    def add(self, first: TimeValue, last: TimeValue, mark: TimeValue) -> None:
         """Adds rows that are not late: as new sessions, or to sessions that are near."""
         near = self.near(first, last)
         if not near and last + self.gap <= mark:
@@ -172,13 +173,13 @@ class Merging:
             first, last = min(first, span[0]), max(last, span[1])
         self.spans = self.spans.added((first, last))
 
-    def is_late(self, time: Any, mark: Any) -> bool:
+    def is_late(self, time: TimeValue, mark: TimeValue) -> bool:
         """Whether a row behind the watermark is late."""
         if self.horizon is not None and time < self.horizon:
             return True
         return time + self.gap <= mark and not self.near(time, time)
 
-    def close(self, mark: Any) -> None:
+    def close(self, mark: TimeValue) -> None:
         """Closes the sessions that have ended at this watermark."""
         while (span := self.spans.first()) is not None and span[1] + self.gap <= mark:
             self.spans = self.spans.removed(span)
@@ -239,7 +240,7 @@ class Sessions(Windower):
     """Rows less than `gap` apart are in one window, [first, last + gap)."""
 
     axis: Axis
-    gap: Any
+    gap: TimeValue
 
     def assign(self, delta: TimedDelta, opened: OpenSessions | None, panes: Panes) -> Assigned:
         groups, times, marks = delta.groups, delta.times, delta.marks
@@ -289,7 +290,7 @@ class Sessions(Windower):
         ended = _spans(0, merging.closed, delta.times.dtype)
         return self._assign_ended(delta, ended, np.flatnonzero(is_late), replace(opened, ordered=merging.spans))
 
-    def _merge_at_once(self, delta: TimedDelta, before: Spans, one_by_one: Any) -> MergedSessions:
+    def _merge_at_once(self, delta: TimedDelta, before: Spans, one_by_one: Mask) -> MergedSessions:
         """Merges the sessions of the groups in which no row is behind the watermark."""
         if one_by_one.all():
             return MergedSessions(before.of(slice(0)), before.of(slice(0)))
@@ -344,7 +345,7 @@ class Sessions(Windower):
         groups = np.unique(spans.groups)
         return SessionsClosing(self, groups, self._horizon(before.closed[groups]), None, spans), opened
 
-    def reach(self, time: Any, mark: Any) -> Bounds:
+    def reach(self, time: TimeValue, mark: TimeValue) -> Bounds:
         return Bounds(time, time + self.gap)
 
     def gone(self, reading: ClockReading) -> Times:

@@ -68,7 +68,9 @@ class Remembering(Stateless[Op]):
     def sums_early(self) -> bool:
         return not self.keys and isinstance(self.inputs[0], ZSet)
 
-    def sum_early(self, table: pa.Table, few: Callable[[Numbers], bool]) -> tuple[pa.Table, Numbers]:
+    def sum_early(
+        self, table: pa.Table, few: Callable[[Numbers], bool], *, reduce: bool = False
+    ) -> tuple[pa.Table, Numbers]:
         return sum_equal_rows(self, table, keys_of([table[name] for name in self.names()]), few)
 
 

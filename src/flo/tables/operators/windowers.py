@@ -36,9 +36,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from flo.columns.indices import Indices
+from flo.columns.indices import Indices, Mask
 from flo.core.errors import ElementError
 from flo.core.operator import Operator
+from flo.core.untyped import TimeValue
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import register_in
 from flo.tables.operators.clocks import LARGE, Axis, ClockReading, EventTime, RowNumbers, Times, ids_of
@@ -141,7 +142,7 @@ class Assigned:
     opens: Indices | None = None
     """The first window of each row that it is not late for, where a waiting row must remember it."""
 
-    def only(self, own: Any) -> Assigned:
+    def only(self, own: Mask) -> Assigned:
         """Drops rows that do not belong to this shard; `own` says for each row of the delta whether it does."""
         mine = own[self.rows]
         counts = None if self.counts is None else self.counts[mine]
@@ -166,7 +167,7 @@ class Windower(ABC):
         """Returns the open windows of these keys, whose streams have ended, and the sessions without them."""
 
     @abstractmethod
-    def reach(self, time: Any, mark: Any) -> Bounds:
+    def reach(self, time: TimeValue, mark: TimeValue) -> Bounds:
         """Returns the start of the first window of a time that is open at a watermark, and the end of the last one. The
         watermark may be None."""
 
@@ -195,8 +196,8 @@ class Grid(Windower):
     """Windows of one size at regular places, [n · slide, n · slide + size); n is the number of the window."""
 
     axis: Axis
-    size: Any
-    slide: Any
+    size: TimeValue
+    slide: TimeValue
 
     def start(self, windows: Any) -> Any:
         return windows * self.slide
@@ -234,7 +235,7 @@ class Grid(Windower):
             windows = windows - high
         return windows
 
-    def _after(self, moment: Any) -> int:
+    def _after(self, moment: TimeValue) -> int:
         """`after` for one moment, however far from 0 it is: there, windows next to each other may have equal ends as
         they are computed."""
         window = math.floor((Fraction(moment) - Fraction(self.size)) / Fraction(self.slide)) + 1
@@ -250,7 +251,7 @@ class Grid(Windower):
             low, high = (low, middle) if self._ends_after(middle, moment) else (middle, high)
         return high
 
-    def _ends_after(self, window: int, moment: Any) -> bool:
+    def _ends_after(self, window: int, moment: TimeValue) -> bool:
         try:
             return bool(self.end(np.array([window], object))[0] > moment)  # compared as Python compares
         except OverflowError:  # no float is as large
@@ -317,7 +318,7 @@ class Grid(Windower):
     ) -> tuple[Closing, OpenSessions | None]:
         return self._closing(before, None), opened
 
-    def reach(self, time: Any, mark: Any) -> Bounds:
+    def reach(self, time: TimeValue, mark: TimeValue) -> Bounds:
         first, last = self.holding(np.array([time], object))
         first = first if mark is None else np.maximum(first, self.after(np.array([mark], object)))
         return Bounds(self.start(first)[0], self.end(last)[0])

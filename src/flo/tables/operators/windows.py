@@ -30,11 +30,12 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, expand_ranges, grouped, sort_indices, take_rows
+from flo.columns.indices import Indices, Mask, expand_ranges, grouped, sort_indices, take_rows
 from flo.columns.windowing import YEARS
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
+from flo.core.untyped import TimeValue
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, Placement
 from flo.tables.operators.clocks import (
@@ -78,7 +79,7 @@ class EmitsWindows(ReadsPartitions[TimeWindows | Batch]):
     def partitions(self) -> int | None:
         return None if isinstance(self.like, Batch) else self.like.partitions
 
-    def expect_bounds(self, times: Times, mark: Any = None, *, zoned: bool) -> None:
+    def expect_bounds(self, times: Times, mark: TimeValue = None, *, zoned: bool) -> None:
         """Raises if rows with these times wait for windows whose bounds are emitted, and are no datetimes."""
         windower = self.windower
         if getattr(self.like, "bounds", False) and windower.axis.kind is timedelta and len(times):
@@ -189,7 +190,7 @@ class WindowTables(EmitsWindows):
         after, closed, late = self.add(Groups.of(table, self.keys))
         return after, self._deltas(closed, late)
 
-    def add(self, groups: Groups, own: Any = None) -> Added[Self]:
+    def add(self, groups: Groups, own: Mask | None = None) -> Added[Self]:
         """Adds rows: they move the clock, which closes windows, and those that are not late wait or leave at once.
 
         If only some rows are its `own`, the others only move the clock.

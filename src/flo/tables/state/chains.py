@@ -29,11 +29,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, largest, one_chunk, take_rows
 from flo.columns.windowing import TimeNumbers, are_apart
+from flo.core.untyped import TimeValue
+from flo.tables.state.expiring import Times
 from flo.tables.state.neighbours import find_ranges, have_own_numbers
 from flo.tables.state.run import Owned, Ranges, Run, starts_of
 from flo.tables.state.totals import numbers_in
@@ -41,8 +42,6 @@ from flo.tables.state.trace import group_equal_rows
 from flo.tables.values import WEIGHT
 from flo.values.event_time import span_of
 
-TimesOfRows = npt.NDArray[Any]
-"""Times as integers or floats."""
 FEW_CHAINS, PER_ROW = 1024, 4
 """With at most so many chains, and so many more for each row that changes, all chains of the keys are chosen."""
 ROUNDS, PER_ROUND = 8, 1 << 13
@@ -57,12 +56,12 @@ class Spacing:
     """The column that has the time, and the gap that ends a session."""
 
     column: str
-    gap: Any
+    gap: TimeValue
 
-    def read(self, run: Run) -> TimesOfRows:
+    def read(self, run: Run) -> Times:
         return TimeNumbers.of("session", one_chunk(run.table[self.column])).numbers
 
-    def are_apart(self, later: TimesOfRows, earlier: TimesOfRows) -> Mask:
+    def are_apart(self, later: Times, earlier: Times) -> Mask:
         """Return which pairs of times are a gap or more apart."""
         return are_apart(later, earlier, span_of(self.gap))
 
@@ -70,7 +69,7 @@ class Spacing:
 class Chains(NamedTuple):
     """The chains of a run."""
 
-    times: TimesOfRows
+    times: Times
     """The time of each row."""
     starts: Indices
     """The first row of each chain, and at the end the number of rows."""
@@ -91,13 +90,13 @@ class Chains(NamedTuple):
         chains: Chains = known[spacing]
         return chains
 
-    def first(self, which: Indices) -> TimesOfRows:
+    def first(self, which: Indices) -> Times:
         return self.times[self.starts[which]]
 
-    def last(self, which: Indices) -> TimesOfRows:
+    def last(self, which: Indices) -> Times:
         return self.times[self.starts[which + 1] - 1]
 
-    def find_near(self, first: TimesOfRows, last: TimesOfRows, within: Ranges, spacing: Spacing) -> Ranges:
+    def find_near(self, first: Times, last: Times, within: Ranges, spacing: Spacing) -> Ranges:
         """Return for each span of times the chains in a range that are less than a gap from it."""
         low, high = within
         begin = bisect_ranges(low, high, lambda which, of: spacing.are_apart(first[of], self.last(which)))
@@ -119,7 +118,7 @@ class Stored(NamedTuple):
         """Find these groups in the runs of a trace."""
         return cls(runs, tuple(Chains.of(run, spacing) for run in runs), find_ranges(runs, groups))
 
-    def find_ties(self, place: int, owners: Indices, times: TimesOfRows) -> Ranges:
+    def find_ties(self, place: int, owners: Indices, times: Times) -> Ranges:
         """Return for each of these groups and times, which are sorted, the rows of a run with both."""
         column, (begins, stops) = self.chains[place].times, (each[place, owners] for each in self.where)
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
@@ -145,8 +144,8 @@ class Spot(NamedTuple):
 class SessionBounds(NamedTuple):
     """The first and the last time of a session, for each element."""
 
-    first: TimesOfRows
-    last: TimesOfRows
+    first: Times
+    last: Times
 
 
 class SessionElements(NamedTuple):
@@ -154,9 +153,9 @@ class SessionElements(NamedTuple):
 
     owners: Indices
     """The group of each element."""
-    first: TimesOfRows
+    first: Times
     """The first and the last time of each element."""
-    last: TimesOfRows
+    last: Times
     was: Mask
     """Whether rows of the element are there, before the change and after it."""
     now: Mask
@@ -248,7 +247,7 @@ def _choose_chains(stored: Stored, delta: Run, owners: Indices, spacing: Spacing
     return [Ranges(*each).list_once(groups) for each in zip(*near, strict=True)]
 
 
-def _extend(stored: Stored, first: TimesOfRows, last: TimesOfRows, within: Ranges, spacing: Spacing) -> Ranges:
+def _extend(stored: Stored, first: Times, last: Times, within: Ranges, spacing: Spacing) -> Ranges:
     """Return by run and span of times the chains in a range that are in the same session.
 
     A span is extended by the chains near it, until there are no more. If that takes long, all chains are taken.
@@ -326,12 +325,12 @@ class _Distinct(NamedTuple):
     """Distinct pairs of a group and a time, sorted."""
 
     owners: Indices
-    times: TimesOfRows
+    times: Times
     numbers: Indices
     """For each pair as it was given, which of the distinct ones it is."""
 
 
-def _group(owners: Indices, times: TimesOfRows) -> _Distinct:
+def _group(owners: Indices, times: Times) -> _Distinct:
     """Return the distinct pairs of a group and a time."""
     order = np.lexsort((times, owners))
     owners, times = owners[order], times[order]

@@ -48,7 +48,7 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import calling
-from flo.columns.indices import Mask, Numbers, one_chunk
+from flo.columns.indices import Mask, Numbers, has_any, one_chunk
 from flo.columns.layout import Layout
 from flo.core.data import class_name
 from flo.core.term import Call, Lowering, Term
@@ -96,6 +96,7 @@ def _number(key: Any) -> Term:
 
 
 _SIGN = np.uint64(1 << 63)
+_LEAST = np.int64(-1 << 63)
 _PLAIN = (int, bool, str, bytes, date, datetime, time, timedelta, Decimal)
 
 
@@ -280,9 +281,10 @@ def own_numbers(array: pa.Array) -> Numbers:
     kind = array.type
     if pa.types.is_floating(kind):
         values = np.asarray(array.cast(pa.float64())) + 0.0  # -0.0 becomes 0.0
-        bits = values.view(np.uint64)
-        ordered = np.where(bits & _SIGN, ~bits, bits | _SIGN)
-        return np.where(np.isnan(values), ~np.uint64(0), ordered)
+        bits = values.view(np.int64)
+        ordered = (bits ^ (bits >> 63 | _LEAST)).view(np.uint64)  # of a negative number all bits, of others the sign
+        nans = np.isnan(values)
+        return np.where(nans, ~np.uint64(0), ordered) if has_any(nans) else ordered
     if pa.types.is_boolean(kind) or pa.types.is_unsigned_integer(kind):
         return np.asarray(array).astype(np.uint64)
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):

@@ -17,18 +17,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import Numbers, stable_order, take_rows
+from flo.core.untyped import TimeValue
 from flo.tables.state.keys import Keys
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, consolidate_runs, consolidate_table
 from flo.tables.values import WEIGHT
 
+Times: TypeAlias = npt.NDArray[Any]
+"""int64 or float64 (of dates and datetimes microseconds from the epoch); Python's own numbers where those would
+overflow or be rounded."""
 TIME = "==time"
 """The column with the time as a number. Rows are cut into shards by the other columns: see `Cut.BY_GROUP`."""
 FIRST, LAST = -(1 << 63), (1 << 63) - 1
@@ -38,11 +43,11 @@ FIRST, LAST = -(1 << 63), (1 << 63) - 1
 class Interval(NamedTuple):
     """The times from `since` on and before `until`. None is no bound."""
 
-    since: Any
-    until: Any
+    since: TimeValue
+    until: TimeValue
 
 
-def in_order(times: Any) -> Numbers:
+def in_order(times: Times) -> Numbers:
     """Return numbers that are ordered as the times are: 64-bit integers, or finite floats."""
     if times.dtype == np.float64:
         bits = (times + 0.0).view(np.int64)  # -0.0 is 0.0
@@ -51,7 +56,7 @@ def in_order(times: Any) -> Numbers:
     return numbers
 
 
-def is_before(times: Any, mark: Any) -> Any:
+def is_before(times: Times, mark: TimeValue) -> Any:
     """Return which times are before a mark, which may be any number."""
     if times.dtype == np.int64 and not FIRST <= mark <= LAST:
         return np.full(len(times), mark > LAST)
@@ -69,7 +74,7 @@ class Expiring(Trace):
         whole = consolidate_runs(*(Run((TIME,), run.keys, run.table) for run in runs), fully=fully)
         return Run(runs[0].columns, whole.keys, whole.table)
 
-    def add(self, rows: pa.Table, times: Any) -> Self:
+    def add(self, rows: pa.Table, times: Times) -> Self:
         """Return the trace with more rows, given their times."""
         numbers = in_order(times)
         order = stable_order(numbers)
@@ -93,7 +98,7 @@ class Expiring(Trace):
         return rows.drop_columns([TIME]), self.add(negative.drop_columns([TIME]), rows[TIME].to_numpy())
 
     @staticmethod
-    def _first(run: Run, mark: Any) -> int:
+    def _first(run: Run, mark: TimeValue) -> int:
         """Return the first row that is not before a mark."""
         times = run.table.schema.field(TIME).type.to_pandas_dtype()
         if times is np.int64 and not FIRST <= mark <= LAST:

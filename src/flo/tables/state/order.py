@@ -122,6 +122,13 @@ class Order:
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
 
+    def is_before(self, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
+        """Return whether values of the first column come before others, elementwise, given `numbers_in_place`."""
+        if self.directions[0]:
+            one, other = other, one
+        before: Mask = one < other
+        return before | (np.isnan(other) & ~np.isnan(one)) if one.dtype.kind == "f" else before
+
     def numbers_in_place(self, array: pa.Array) -> npt.NDArray[Any] | None:
         """Return values of the first column as numbers that compare alike, without a copy; None if that cannot be."""
         kind = array.type

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, sort_indices, take_rows
 from flo.core.term import Call, Lowering, Term
-from flo.tables.state.expiring import Interval, in_order
+from flo.tables.state.expiring import Interval, Times, in_order
 from flo.tables.state.keys import Keys
 from flo.tables.state.merging import JoinRuns, Merge, advance_merges, cut_sorted, fuel_of, group_runs
 from flo.tables.state.run import Run
@@ -48,7 +48,7 @@ PACE = 0.4
 class Cutoffs(NamedTuple):
     """Which rows of some keys have left."""
 
-    times: Any
+    times: Times
     """For each key, the time before which its rows have left."""
     ended: Any
     """For each key, whether it has ended. Then all of its rows have left."""
@@ -99,7 +99,7 @@ class Panes(Trace):
         self,
         rows: pa.Table,
         some: Indices,
-        times: Any,
+        times: Times,
         count: int,
         columns: tuple[str, ...],
         keys: Keys,
@@ -241,7 +241,7 @@ def _no_cutoffs(keys: Run) -> Cutoffs:
     return Cutoffs(np.full(keys.rows, -np.inf), np.zeros(keys.rows, bool))
 
 
-def in_time_order(times: Any) -> Indices:
+def in_time_order(times: Times) -> Indices:
     """Return the indices that sort the times, stably."""
     return sort_indices(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
 

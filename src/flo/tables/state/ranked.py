@@ -26,9 +26,10 @@ read from there on:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
@@ -363,28 +364,31 @@ class Span(NamedTuple):
         """Return the ranges without rows before `begin`. All of them go: one run may have a row, and another one its
         retraction."""
         column = one_chunk(self.run.table[order.columns[0]])
+        there, asked = order.numbers_in_place(column), order.numbers_in_place(begin)
+        if there is None or asked is None or there.dtype != asked.dtype:
 
-        def is_before(rows: Indices, which: Indices) -> Mask:
-            before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
-            return ~before if self.backwards else before
+            def is_before(rows: Indices, which: Indices) -> Mask:
+                before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
+                return ~before if self.backwards else before
 
-        searched = self._search(column, begin, order)
-        if searched is not None:
-            return self._replace(ends=searched) if self.backwards else self._replace(starts=searched)
-        places = bisect_ranges(self.starts, self.ends, is_before)
+            places = bisect_ranges(self.starts, self.ends, is_before)
+        else:
+            places = self._search(there, asked, order)
         return self._replace(ends=places) if self.backwards else self._replace(starts=places)
 
-    def _search(self, column: pa.Array, begin: pa.Array, order: Order) -> Indices | None:
-        """Return where the ranges begin, or end if they are read backwards, by a search in each. None if that is slow,
-        because values are not numbers, or because there are many ranges."""
+    def _search(self, there: npt.NDArray[Any], asked: npt.NDArray[Any], order: Order) -> Indices:
+        """Return where the ranges begin, or end if they are read backwards, given the numbers of the run and those to
+        begin at."""
         if not len(self.groups):
             return self.starts
         new = np.flatnonzero(np.diff(self.starts, prepend=-1) | np.diff(self.ends, prepend=-1))
         if len(new) > FEW and len(new) * WORTH_NUMBERS > len(self.groups):
-            return None
-        there, asked = order.numbers_in_place(column), order.numbers_in_place(begin)
-        if there is None or asked is None or there.dtype != asked.dtype:
-            return None
+
+            def is_before(rows: Indices, which: Indices) -> Mask:
+                before = order.is_before(there[rows], asked[self.groups[which]])
+                return ~before if self.backwards else before
+
+            return bisect_ranges(self.starts, self.ends, is_before)
         places, descending = np.empty(len(self.groups), np.int64), order.directions[0]
         for first, behind in zip(new.tolist(), [*new[1:].tolist(), len(self.groups)], strict=True):
             start, end = int(self.starts[first]), int(self.ends[first])

@@ -25,7 +25,8 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Indices, bisect_ranges, ranges, take_rows
-from flo.tables.state.expiring import is_before
+from flo.core.untyped import TimeValue
+from flo.tables.state.expiring import Times, is_before
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.matching import Pairs, drop_collisions
 from flo.tables.state.merging import cut_sorted
@@ -40,14 +41,14 @@ TIME = "==at"
 class Timed(Trace):
     """A bag, sorted by key, and under one key by time, of which old rows are gone."""
 
-    mark: Any = field(default=None, kw_only=True)
-    span: Any = field(default=0, kw_only=True)
+    mark: TimeValue = field(default=None, kw_only=True)
+    span: TimeValue = field(default=0, kw_only=True)
     """Rows whose time plus `span` is before `mark` are gone. The operator that holds the trace knows both; they are not
     stored."""
 
     term = "timed"
 
-    def is_gone(self, times: Any) -> Any:
+    def is_gone(self, times: Times) -> Any:
         """Return which rows with these times are gone."""
         if self.mark is None:
             return np.zeros(len(times), bool)
@@ -78,19 +79,20 @@ class Timed(Trace):
         return consolidate_table(self.join(list(self.runs)).table) if self.runs else None
 
 
-def times_in(run: Run) -> Any:
-    return run.table[TIME].to_numpy()
+def times_in(run: Run) -> Times:
+    times: Times = run.table[TIME].to_numpy()
+    return times
 
 
-def _last(run: Run) -> Any:
+def _last(run: Run) -> Times:
     """Return the largest time of a run, as an array. It is computed once."""
-    last = run.__dict__.get("last")
+    last: Times | None = run.__dict__.get("last")
     if last is None:
         last = run.__dict__["last"] = times_in(run).max(keepdims=True)
     return last
 
 
-def timed_run(rows: pa.Table, columns: tuple[str, ...], times: Any) -> Run:
+def timed_run(rows: pa.Table, columns: tuple[str, ...], times: Times) -> Run:
     """Return rows as a run, sorted by these key columns and time."""
     keys = keys_of([rows[name] for name in columns])
     order = np.lexsort((times, keys.numbers))
@@ -98,7 +100,7 @@ def timed_run(rows: pa.Table, columns: tuple[str, ...], times: Any) -> Run:
     return Run(columns, Keys(keys.numbers[order], keys.exact), table)
 
 
-def match_times(rows: Run, run: Run, first: Any, last: Any) -> Pairs:
+def match_times(rows: Run, run: Run, first: Times, last: Times) -> Pairs:
     """Return all pairs of a row of the one and a row of the other run with equal keys, where the time of the other is
     from `first` to `last`. Both are given for each row of the one, and are themselves in the interval."""
     times = times_in(run)
@@ -127,7 +129,7 @@ def match_between(keys: Run, run: Run, is_early: IsBefore, is_inside: IsBefore |
     return drop_collisions(keys, run, present[which], theirs)
 
 
-def merge_by_time(runs: list[Run], times: Any, kept: Indices | None = None) -> Run:
+def merge_by_time(runs: list[Run], times: Times, kept: Indices | None = None) -> Run:
     """Merge runs into one, sorted by key number and time. `times` has those of all runs, one run after the other, and
     `kept` the rows that stay, if not all do."""
     numbers, table = np.concatenate([run.keys.numbers for run in runs]), pa.concat_tables([run.table for run in runs])
@@ -138,7 +140,7 @@ def merge_by_time(runs: list[Run], times: Any, kept: Indices | None = None) -> R
     return Run(runs[0].columns, Keys(numbers[order], all(run.keys.exact for run in runs)), rows)
 
 
-def add_span(times: Any, span: Any, *, down: bool = False, up: bool = False) -> Any:
+def add_span(times: Times, span: TimeValue, *, down: bool = False, up: bool = False) -> Any:
     """Return the times plus a span; as Python's own integers where these would overflow. Floats are rounded `down` or
     `up` by more than sums of such numbers are rounded."""
     if times.dtype == np.float64:

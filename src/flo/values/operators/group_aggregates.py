@@ -28,6 +28,8 @@ from flo.values.operators.zset_ranking import NO_RANKING, Ranking, RankOrder, co
 Arguments: TypeAlias = tuple[Element, ...]
 WeightedArguments: TypeAlias = list[tuple[Arguments, int]]
 """The arguments of rows, with the weights of the rows."""
+AggregateState: TypeAlias = Any
+"""What an aggregator keeps of a group, such as sums or the weights of values."""
 PresentValues: TypeAlias = list[tuple[Element, int]]
 """Values that are present, in order, with how often each is."""
 
@@ -36,7 +38,7 @@ class Aggregator(Named, ABC):
     """Computes a result per group from a state that is updated by deltas. Subclasses are frozen dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    empty: ClassVar[Any]
+    empty: ClassVar[AggregateState]
     """The state of a group without values."""
 
     def required(self, count: int) -> int:
@@ -44,11 +46,11 @@ class Aggregator(Named, ABC):
         return count
 
     @abstractmethod
-    def added(self, state: Any, units: WeightedArguments) -> Any:
+    def added(self, state: AggregateState, units: WeightedArguments) -> AggregateState:
         """Return the state with these arguments and weights added. Must not depend on their order."""
 
     @abstractmethod
-    def result(self, state: Any) -> Any:
+    def result(self, state: AggregateState) -> Element:
         """Return the result; None if there is none."""
 
     def lower(self, lower: Lowering) -> Term:
@@ -64,15 +66,15 @@ class Linear(Aggregator):
 
     empty = (0, ())
 
-    def numbers(self, *arguments: object) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Element, ...]:
         """Return the numbers that are summed."""
         return arguments
 
     @abstractmethod
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         """Return the result. There is at least one value."""
 
-    def added(self, state: Any, units: WeightedArguments) -> Any:
+    def added(self, state: AggregateState, units: WeightedArguments) -> AggregateState:
         count, sums = state
         count += sum(weight for _, weight in units)
         terms = [(self.numbers(*arguments), weight) for arguments, weight in units]
@@ -83,7 +85,7 @@ class Linear(Aggregator):
             )
         return (count, sums) if count or any(each != Exact() for each in sums) else self.empty
 
-    def result(self, state: Any) -> Any:
+    def result(self, state: AggregateState) -> Element:
         count, sums = state
         return self.finished(count, sums) if count > 0 else None
 
@@ -94,13 +96,13 @@ class CountRows(Linear):
 
     name = "count_rows"
 
-    def numbers(self, *arguments: object) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Element, ...]:
         return ()
 
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         return count
 
-    def result(self, state: Any) -> Any:
+    def result(self, state: AggregateState) -> Element:
         return max(state[0], 0)
 
 
@@ -110,7 +112,7 @@ class SumOf(Linear):
 
     name = "sum_of"
 
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         return sums[0].value()
 
 
@@ -122,7 +124,7 @@ class AverageOf(Linear):
 
     name = "average_of"
 
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         return sums[0].mean(count, self.places)
 
 
@@ -132,7 +134,7 @@ class AllTrue(Linear):
 
     name = "all_true"
 
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         return sums[0].value() == count
 
 
@@ -142,7 +144,7 @@ class AnyTrue(Linear):
 
     name = "any_true"
 
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         return sums[0].value() > 0
 
 
@@ -155,16 +157,16 @@ class Bitwise(Linear):
 
     name = "bitwise"
 
-    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+    def numbers(self, *arguments: Element) -> tuple[Element, ...]:
         return tuple(arguments[0] >> place & 1 for place in range(self.bits))
 
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         having = [each.value() for each in sums]
         unsigned = sum(1 << place for place, each in enumerate(having) if is_bit_set(self.how, each, count))
         return unsigned - (1 << self.bits) if unsigned >> (self.bits - 1) else unsigned
 
 
-def is_bit_set(how: str, having: Any, count: object) -> Any:
+def is_bit_set(how: str, having: Element, count: object) -> Element:
     """Return whether the result has a bit that so many of the values have."""
     if how == "and":
         return having == count
@@ -181,16 +183,16 @@ class LinearOf(Linear):
 
     name = "linear_of"
 
-    def numbers(self, *arguments: object) -> tuple[Any, ...]:
+    def numbers(self, *arguments: object) -> tuple[Element, ...]:
         return tuple(arguments[0]) if isinstance(arguments[0], tuple) else arguments
 
-    def combine(self, *totals: Any) -> Any:
+    def combine(self, *totals: Element) -> Element:
         """Return the totals as `finish` gets them."""
         if self.make is None:
             return totals[0]
         return totals if self.make is tuple else self.make(*totals)
 
-    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Element:
         result = self.finish(self.combine(*(each.value() for each in sums)))
         expect_declared(self.finish, [result])
         return result
@@ -231,7 +233,7 @@ class FirstOf(Aggregator):
         order = RankOrder(lambda arguments: tuple(arguments[place] for place in self.by), self.descending, self.name)
         return state.changed(list(_weights(units).items()), 1, order)
 
-    def result(self, state: Ranking) -> Any:
+    def result(self, state: Ranking) -> Element:
         return state.top[0][0][0] if state.top else None
 
 
@@ -242,19 +244,19 @@ class FirstOf(Aggregator):
 class OfValues(Aggregator):
     """A state is the weight of each value. A value is present if its weight is positive."""
 
-    empty: ClassVar[Any] = PersistentMap()
+    empty: ClassVar[AggregateState] = PersistentMap()
 
-    def added(self, state: Any, units: WeightedArguments) -> Any:
+    def added(self, state: AggregateState, units: WeightedArguments) -> AggregateState:
         return state.added(_weights(units))
 
-    def result(self, state: Any) -> Any:
+    def result(self, state: AggregateState) -> Element:
         present = [(value, weight) for value, weight in state.to_dict().items() if weight > 0]
         return self.of_values(present) if present else self.of_none
 
-    of_none: ClassVar[Any] = None
+    of_none: ClassVar[Element] = None
 
     @abstractmethod
-    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Element:
         """Return the result from the arguments that are present, in any order. There is at least one."""
 
 
@@ -265,7 +267,7 @@ class CountDistinctOf(OfValues):
     name = "count_distinct_of"
     of_none = 0
 
-    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Element:
         return len(present)
 
 
@@ -277,7 +279,7 @@ class DistinctOf(OfValues):
 
     name = "distinct_of"
 
-    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Element:
         return self.of.result(self.of.added(self.of.empty, [(value, 1) for value, _ in present]))
 
 
@@ -290,14 +292,14 @@ class InOrder(OfValues):
     def required(self, count: int) -> int:
         return 1
 
-    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Element:
         down = (*self.descending, False)
         order = RankOrder(lambda arguments: (*arguments[1:], arguments[0]), down, self.name)
         ranks = sorted((order.rank(value), weight) for value, weight in present)
         return self.of_ordered([(rank.row[0], weight) for rank, weight in ranks])
 
     @abstractmethod
-    def of_ordered(self, values: PresentValues) -> Any:
+    def of_ordered(self, values: PresentValues) -> Element:
         """Return the result from the values in order."""
 
 
@@ -310,7 +312,7 @@ class CollectOf(InOrder):
     name = "collect_of"
     of_none = ()
 
-    def of_ordered(self, values: PresentValues) -> Any:
+    def of_ordered(self, values: PresentValues) -> Element:
         return tuple(value for value, weight in values for _ in range(1 if self.distinct else weight))
 
 
@@ -323,7 +325,7 @@ class StringAggOf(InOrder):
 
     name = "string_agg_of"
 
-    def of_ordered(self, values: PresentValues) -> Any:
+    def of_ordered(self, values: PresentValues) -> Element:
         return self.separator.join(value for value, weight in values for _ in range(1 if self.distinct else weight))
 
 
@@ -338,7 +340,7 @@ class QuantileOf(InOrder):
 
     name = "quantile_of"
 
-    def of_ordered(self, values: PresentValues) -> Any:
+    def of_ordered(self, values: PresentValues) -> Element:
         last = sum(weight for _, weight in values) - 1
         place = self.at * last
         low = _value_at(values, math.floor(place))
@@ -361,7 +363,7 @@ class PercentileOf(InOrder):
 
     name = "percentile_of"
 
-    def of_ordered(self, values: PresentValues) -> Any:
+    def of_ordered(self, values: PresentValues) -> Element:
         last = sum(weight for _, weight in values) - 1
         place = max(math.ceil((last + 1) * self.at) - 1, 0) if self.discrete else last * self.at
         low, high = math.floor(place), math.ceil(place)
@@ -371,12 +373,12 @@ class PercentileOf(InOrder):
         return interpolated(one, other, place - low, high - place, self.weighs_ends)
 
 
-def interpolated(one: Any, other: Any, after: Any, before: Any, weighs_ends: bool) -> Any:
+def interpolated(one: Element, other: Element, after: Element, before: Element, weighs_ends: bool) -> Element:
     """The value `after` one and `before` the other, which are one place apart."""
     return before * one + after * other if weighs_ends else one + after * (other - one)
 
 
-def _value_at(values: PresentValues, place: int) -> Any:
+def _value_at(values: PresentValues, place: int) -> Element:
     for value, weight in values:
         if place < weight:
             return value
@@ -384,7 +386,7 @@ def _value_at(values: PresentValues, place: int) -> Any:
     raise IndexError(place)
 
 
-def between(low: Any, high: Any, part: Fraction, places: int = PLACES) -> Any:
+def between(low: Element, high: Element, part: Fraction, places: int = PLACES) -> Element:
     """Return low + part · (high - low), rounded once; a float, or a Decimal between decimals."""
     if isinstance(low, Decimal):
         if not (low.is_finite() and high.is_finite()):
@@ -406,7 +408,7 @@ class ModeOf(OfValues):
 
     name = "mode_of"
 
-    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Element:
         most = max(weight for _, weight in present)
         candidates = [value[0] for value, weight in present if weight == most]
         return (max if self.greatest else min)(candidates, key=comparable)

@@ -161,7 +161,7 @@ class KeptJoin(Sides):
     left: Index
     right: Index
 
-    def combine(self, left: Any, right: Any) -> Any:
+    def combine(self, left: object, right: object) -> Any:
         return (left, right) if self.into is None else self.into(left, right)
 
     def combined_type(self, left: Any, right: Any) -> TypeForm:

@@ -284,7 +284,7 @@ class _Ranges:
         return ends
 
 
-def moved_value(value: Any, offset: TimeValue) -> Any:
+def moved_value(value: object, offset: TimeValue) -> Any:
     """Return a value plus an offset; None if it is beyond all values of its type. Zoned times move as instants."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         value = value.astimezone(UTC)

@@ -24,7 +24,7 @@ from flo.core.errors import brief, note_given
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, replaced, run
 from flo.core.term import ATOMS
 from flo.core.type_names import type_name
-from flo.core.untyped import Element, TypeForm, Unit
+from flo.core.untyped import AnyFunction, Element, TypeForm, Unit
 from flo.values.element_value import ElementValue
 from flo.values.exact import IntSum, is_wide_int, plain_type
 from flo.values.weighted import BagValue, SetValue
@@ -47,7 +47,7 @@ def is_immutable(item: Any) -> bool:
     return isinstance(item, _LASTING)
 
 
-def copy_if_mutable(item: Any) -> Any:
+def copy_if_mutable(item: object) -> Any:
     """Return the item, or a copy if a function could change it: other versions may share an operator's state."""
     return item if is_immutable(item) else copy.deepcopy(item)
 
@@ -69,12 +69,12 @@ def evaluate_all_ahead(operator: Any, elements: list[Element]) -> None:
             evaluate_all_ahead(held, elements)
 
 
-def expect_declared(f: Any, results: list[Element]) -> None:
+def expect_declared(f: AnyFunction, results: list[Element]) -> None:
     """Raise unless the results have the function's declared return type."""
     expect_all_of_type(f, results, returned_type(f))
 
 
-def expect_all_of_type(f: Any, results: list[Element], kind: TypeForm) -> None:
+def expect_all_of_type(f: AnyFunction, results: list[Element], kind: TypeForm) -> None:
     """Raise unless the results have this type."""
     wrong = find_mismatch(results, kind)
     if wrong is not None:
@@ -169,7 +169,7 @@ def argument_of(unit: Unit, source: ElementKind) -> Element:
     return unit[0] if source in (BagValue, SetValue) else unit
 
 
-def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
+def annotate_error(error: Exception, given: str, item: object = None) -> Exception:
     """Attach the argument to an error of a user's function. Generators cannot raise StopIteration, so it is wrapped."""
     if isinstance(error, StopIteration):
         wrapped = RuntimeError("StopIteration, which would end a loop silently")

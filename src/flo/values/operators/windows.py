@@ -90,11 +90,11 @@ class TimeWindows(SequenceCut):
         return (2 if self.by_clock else 1), 2
 
     @abstractmethod
-    def durations(self) -> dict[str, Any]:
+    def durations(self) -> dict[str, TimeValue]:
         """Return the durations that must be positive, by name."""
 
     @abstractmethod
-    def closed(self, window: Any, content: Any, origin: TimeValue) -> Values:
+    def closed(self, window: Element, content: Element, origin: TimeValue) -> Values:
         """Return a window as it is emitted, given its number or its first time, and its content."""
 
     def remaining(self) -> list[Values]:
@@ -187,7 +187,7 @@ class TimeWindows(SequenceCut):
         """Return (the origin, the element's time as an offset from it)."""
         return read_offset(self.time, unit, origin, **self.durations(), lateness=self.lateness)
 
-    def expect_bounds(self, origin: TimeValue, offset: TimeValue, start: Any, end: Any) -> None:
+    def expect_bounds(self, origin: TimeValue, offset: TimeValue, start: object, end: object) -> None:
         """Raise if a window of this time has bounds that are shown, and datetimes do not have them."""
         if self.bounds and isinstance(offset, timedelta):
             try:
@@ -199,7 +199,7 @@ class TimeWindows(SequenceCut):
         """Return the largest times, to be moved by rows."""
         return LatestTimes.of(self.latest, self.partitions, is_given=self.by_clock)
 
-    def window(self, content: WindowContent | list[Element], origin: TimeValue, start: Any, end: Any) -> Values:
+    def window(self, content: WindowContent | list[Element], origin: TimeValue, start: object, end: object) -> Values:
         value: Value
         if isinstance(content, BagValue):
             value = content.ended(End.ARRIVED)
@@ -234,11 +234,11 @@ class AlignedWindows(TimeWindows):
     size: TimeValue
     slide: TimeValue
 
-    def start(self, number: int) -> Any:
+    def start(self, number: int) -> TimeValue:
         """Return the start of window `number`."""
         return number * self.slide
 
-    def end(self, number: int) -> Any:
+    def end(self, number: int) -> TimeValue:
         """Return the end of window `number`. Never decreases with the number."""
         next_start = self.start(number + 1)
         if self.slide == self.size:
@@ -321,7 +321,7 @@ class Tumbling(AlignedWindows):
 
     name = "tumbling"
 
-    def durations(self) -> dict[str, Any]:
+    def durations(self) -> dict[str, TimeValue]:
         return {"size": self.size}
 
     @property
@@ -349,7 +349,7 @@ class Sliding(AlignedWindows):
 
     name = "sliding"
 
-    def durations(self) -> dict[str, Any]:
+    def durations(self) -> dict[str, TimeValue]:
         return {"size": self.size, "slide": self.slide}
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -362,7 +362,7 @@ class Sliding(AlignedWindows):
         return outputs
 
 
-OpenSession: TypeAlias = tuple[TimeValue, Any]
+OpenSession: TypeAlias = tuple[TimeValue, Element]
 """An open session: its last time, and its elements: a bag, or each with its position in the order of arrival."""
 
 
@@ -394,7 +394,7 @@ class Session(TimeWindows):
 
     name = "session"
 
-    def durations(self) -> dict[str, Any]:
+    def durations(self) -> dict[str, TimeValue]:
         return {"gap": self.gap}
 
     def closed(self, window: TimeValue, content: OpenSession, origin: TimeValue) -> Values:
@@ -460,7 +460,7 @@ class Session(TimeWindows):
         return after_rows, closed, late
 
 
-def merge_elements(elements: Any, others: Any) -> Any:
+def merge_elements(elements: Element, others: Element) -> Element:
     """Append the shorter one to the longer one, unsorted, so that repeated merges are cheap."""
     if isinstance(elements, BagValue):
         return elements.concat(others) if elements.size() >= others.size() else others.concat(elements)

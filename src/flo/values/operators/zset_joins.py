@@ -231,7 +231,7 @@ class Filtering(ZSetJoin):
     output_key = first_key
     reads = Reads(passes=(0,), functions={"on": (0,)})
 
-    def element(self, left: Any, right: Any) -> Any:
+    def element(self, left: object, right: object) -> Any:
         return left
 
     def side_ended(self, side: int) -> Self:

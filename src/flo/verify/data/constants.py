@@ -26,6 +26,8 @@ from typing import Any
 
 from flo.core.errors import is_users
 from flo.core.labels import codes_in
+from flo.core.untyped import AnyFunction, Element
+from flo.core.used_values import captured_by
 
 WRAPPERS = (staticmethod, classmethod, property, cached_property)
 MOST_CONSTANTS = 24
@@ -36,9 +38,9 @@ DEPTH = 2
 """How deep calls and containers are followed."""
 
 
-def constants(function: Any) -> list[Any]:
+def constants(function: AnyFunction) -> list[Element]:
     """Numbers and strings that the function mentions, and the numbers next to them: where a branch may change."""
-    tried: dict[tuple[type, Any], None] = {}
+    tried: dict[tuple[type, Element], None] = {}
     for value in islice(_mentioned(function, DEPTH), MOST_CONSTANTS):
         tried.update(((type(each), each), None) for each in neighbours(value))
     return [value for _, value in islice(tried, MOST_CONSTANTS)]
@@ -67,14 +69,14 @@ def sizes(mentioned: Iterable[int], ladder: Iterable[int] = LADDER) -> list[int]
     return sorted(size for size in {*near, *(2 * each for each in small), *ladder} if LEAST <= size <= LARGEST)
 
 
-def neighbours(value: object) -> list[Any]:
+def neighbours(value: object) -> list[Element]:
     """A number and those next to it, or a string; nothing of other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [value, value - 1, value + 1] if math.isfinite(value) else []
     return [value] if isinstance(value, str) else []
 
 
-def _mentioned(function: Any, depth: int) -> Iterator[Any]:
+def _mentioned(function: Any, depth: int) -> Iterator[Element]:
     """The values in its code, its defaults, its closure and its globals; and in the functions that it calls."""
     if isinstance(function, partial):
         yield from (*function.args, *function.keywords.values())
@@ -90,7 +92,7 @@ def _mentioned(function: Any, depth: int) -> Iterator[Any]:
         yield from _mentioned(each, depth - 1)
 
 
-def _members(value: object, depth: int) -> Iterator[Any]:
+def _members(value: object, depth: int) -> Iterator[Element]:
     """A value; and the values in a container, an enumeration or a dataclass."""
     inside: Any = ()
     if isinstance(value, Enum):
@@ -125,14 +127,13 @@ def function_of(item: object) -> Any:
     return None if code is None or code.co_qualname.startswith("__create_fn__") else item
 
 
-def inner_values(function: Any) -> list[Any]:
+def inner_values(function: types.FunctionType) -> list[Element]:
     """The values that a function uses beside its arguments: defaults, closure, and the globals that it names."""
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
     named = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
-    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells, *named]
+    return [*captured_by(function).values(), *named]
 
 
-def _used_values(function: Any) -> list[Any]:
+def _used_values(function: types.FunctionType) -> list[Element]:
     """Like `inner_values`, with named attributes of modules and classes, and globals of functions inside."""
     names = dict.fromkeys(name for code in codes_in(function.__code__) for name in code.co_names)
     named = [function.__globals__[name] for name in names if name in function.__globals__]
@@ -141,25 +142,17 @@ def _used_values(function: Any) -> list[Any]:
     return [value for place, value in enumerate(values) if not any(value is other for other in values[:place])]
 
 
-def called_functions(function: Any) -> list[types.FunctionType]:
+def called_functions(function: types.FunctionType) -> list[types.FunctionType]:
     """The user's functions that a function refers to."""
     return _called(_used_values(function))
 
 
-def _called(values: list[Any]) -> list[types.FunctionType]:
+def _called(values: list[Element]) -> list[types.FunctionType]:
     """The functions among them that the user wrote."""
     return [each for each in values if isinstance(each, types.FunctionType) and is_users(each.__code__.co_filename)]
 
 
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
-def _literals(code: types.CodeType) -> Iterator[Any]:
+def _literals(code: types.CodeType) -> Iterator[Element]:
     for value in code.co_consts:
         if isinstance(value, types.CodeType):
             yield from _literals(value)
@@ -209,7 +202,7 @@ SINGLETONS = (type(None), bool, type(Ellipsis), type(NotImplemented), type, Enum
 UNKNOWN = object()
 
 
-def impure_uses(function: Any) -> list[str]:
+def impure_uses(function: AnyFunction) -> list[str]:
     """What the function does whose result does not follow from its arguments, as the end of a sentence."""
     return list(dict.fromkeys(_uses(function, DEPTH)))
 
@@ -241,12 +234,7 @@ class _CodeReader:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-        self.captured = {name: _content(cell) for name, cell in cells}
-        names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        defaults = function.__defaults__ or ()
-        self.locals: dict[str, Any] = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        self.locals.update(function.__kwdefaults__ or {})
+        self.variables = captured_by(function)
 
     def uses(self) -> Iterator[str]:
         for code in codes_in(self.function.__code__):
@@ -256,7 +244,7 @@ class _CodeReader:
         is_seeded = any(each.argval == "Random" for each in code)  # it makes a generator of its own
         for place, each in enumerate(code):
             if each.opname == "IMPORT_NAME" and code[place + 1].opname.startswith("STORE_FAST"):
-                self.locals[code[place + 1].argval] = sys.modules.get(each.argval, UNKNOWN)
+                self.variables[code[place + 1].argval] = sys.modules.get(each.argval, UNKNOWN)
             elif each.opname == "IS_OP" and not self._compares_singletons(code[max(0, place - 6) : place]):
                 yield BY_IDENTITY
             elif each.opname.startswith("LOAD_") and each.opname not in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST"):
@@ -278,9 +266,7 @@ class _CodeReader:
             known = self.function.__globals__
             builtin = getattr(sys.modules["builtins"], each.argval, UNKNOWN)
             return known.get(each.argval, builtin)
-        if each.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
-            return self.captured.get(each.argval, UNKNOWN)
-        return self.locals.get(each.argval, UNKNOWN) if isinstance(each.argval, str) else UNKNOWN
+        return self.variables.get(each.argval, UNKNOWN) if isinstance(each.argval, str) else UNKNOWN
 
     def _resolve(self, code: list[dis.Instruction], place: int) -> tuple[Any, Any, int]:
         """The value of `name.attribute…`, as far as modules and classes lead; what it is of; and where it ends."""
@@ -315,13 +301,6 @@ class _CodeReader:
 
 def _is_unequal_to_all(kind: Any) -> bool:
     return kind.__eq__ is object.__eq__
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return UNKNOWN
 
 
 def _count_arguments(code: list[dis.Instruction], loaded: int) -> int | None:

@@ -20,10 +20,11 @@ from random import Random
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 from uuid import UUID
 
-from flo.core.untyped import TypeForm
+from flo.core import type_relations
+from flo.core.untyped import Element, TypeForm
 
 # the first three go into tuples and dataclasses, so they must reveal most: a sum of floats depends on their order
-PLAIN: dict[Any, list[Any]] = {
+PLAIN: dict[TypeForm, list[Element]] = {
     int: [0, 1, -1, 2, 3],
     float: [0.0, 0.1, 1.0, -0.5, 1e16],
     complex: [0j, 1 + 1j, -1j],
@@ -42,7 +43,7 @@ PLAIN: dict[Any, list[Any]] = {
     Any: [1, 2, 3],
     object: [1, 2, 3],
 }
-_ABSTRACT: dict[Any, Any] = {
+_ABSTRACT: dict[TypeForm, TypeForm] = {
     collections.abc.Sequence: tuple,
     collections.abc.Iterable: tuple,
     collections.abc.Collection: tuple,
@@ -54,10 +55,10 @@ _ABSTRACT: dict[Any, Any] = {
 MOST = 27
 DEPTH = 4
 """How deep the parameters of types are followed: a type may contain itself."""
-KnownExamples = Callable[[Any], list[Any] | None]
+KnownExamples = Callable[[TypeForm], list[Element] | None]
 
 
-def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = DEPTH) -> list[Any]:
+def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = DEPTH) -> list[Element]:
     """A few values of a type; none if the type does not say how to make them. `known` has those of some types."""
     own = known(kind)
     if own is None:
@@ -65,7 +66,7 @@ def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = D
     if own is not None or depth == 0:
         return list(own or [])
 
-    def inside(part: object, most: int | None = None) -> list[Any]:
+    def inside(part: object, most: int | None = None) -> list[Element]:
         return examples(part, known, depth - 1)[:most]
 
     kind = resolve_type(kind)
@@ -93,30 +94,25 @@ def examples(kind: Any, known: KnownExamples = lambda kind: None, depth: int = D
     return _plain(kind) or []
 
 
-def _plain(kind: TypeForm) -> list[Any] | None:
+def _plain(kind: TypeForm) -> list[Element] | None:
     try:
         return PLAIN.get(kind)
     except TypeError:  # an annotation that cannot be hashed
         return None
 
 
-def _different(values: list[Any]) -> list[Any]:
+def _different(values: list[Element]) -> list[Element]:
     return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
 def resolve_type(kind: TypeForm) -> TypeForm:
     """Return the type itself: of an `Annotated`, a `NewType`, a type variable or None."""
-    while True:
-        if kind is None:
-            return type(None)
-        if get_origin(kind) is typing.Annotated:
-            kind = get_args(kind)[0]
-        elif isinstance(kind, typing.NewType):
-            kind = kind.__supertype__
-        elif isinstance(kind, TypeVar):
-            kind = kind.__bound__ or (kind.__constraints__[0] if kind.__constraints__ else Any)
-        else:
-            return kind
+    kind = type_relations.resolve_type(kind)
+    if isinstance(kind, typing.NewType):
+        return resolve_type(kind.__supertype__)
+    if isinstance(kind, TypeVar):
+        return resolve_type(kind.__bound__ or (kind.__constraints__[0] if kind.__constraints__ else Any))
+    return kind
 
 
 def split_type(kind: TypeForm) -> tuple[TypeForm, tuple[TypeForm, ...]]:
@@ -143,13 +139,13 @@ def named_fields(kind: type) -> dict[str, Any] | None:
     return None
 
 
-def _instances(kind: type, inside: Callable[..., list[Any]]) -> list[Any]:
+def _instances(kind: type, inside: Callable[..., list[Element]]) -> list[Element]:
     if issubclass(kind, Enum):
         return list(kind)
     return make_rows(kind, lambda parts: combined([inside(part, 3) for part in parts]))
 
 
-def make_rows(kind: type, combine: Callable[[Iterable[Any]], Iterable[tuple[Any, ...]]]) -> list[Any]:
+def make_rows(kind: type, combine: Callable[[Iterable[TypeForm]], Iterable[tuple[Element, ...]]]) -> list[Element]:
     """Make instances of a named tuple or a dataclass, with the values that `combine` chooses for the types of its
     fields; none of other classes."""
     try:
@@ -167,7 +163,7 @@ def make_rows(kind: type, combine: Callable[[Iterable[Any]], Iterable[tuple[Any,
     return instances
 
 
-def _tuples(parts: tuple[object, ...], inside: Callable[..., list[Any]]) -> list[Any]:
+def _tuples(parts: tuple[object, ...], inside: Callable[..., list[Element]]) -> list[Element]:
     if parts in ((), ((),)):
         return [()]
     if parts[-1] is ...:
@@ -176,7 +172,7 @@ def _tuples(parts: tuple[object, ...], inside: Callable[..., list[Any]]) -> list
     return combined([inside(part, None if len(parts) == 1 else 3) for part in parts])
 
 
-def combined(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
+def combined(parts: list[list[Element]]) -> list[tuple[Element, ...]]:
     """Combine the values of the parts: all combinations, or a random selection if they are many."""
     if math.prod(map(len, parts)) <= MOST:
         return list(product(*parts))
@@ -184,7 +180,7 @@ def combined(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
     return _different([tuple(dice.choice(part) for part in parts) for _ in range(MOST)])
 
 
-def _alternating(lists: list[list[Any]]) -> list[Any]:
+def _alternating(lists: list[list[Element]]) -> list[Element]:
     """The first of each list, then the second of each, and so on: so the first few are of every kind."""
     longest = max(map(len, lists), default=0)
     return [values[place] for place in range(longest) for values in lists if place < len(values)]

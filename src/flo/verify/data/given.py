@@ -11,22 +11,23 @@ from functools import reduce
 from itertools import cycle, islice, product
 from operator import or_
 from random import Random
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
 from flo.core.collection import Collection
 from flo.core.elements import belongs
 from flo.core.errors import FloError, LawError, Origin, brief
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify.data import examples as plain
 from flo.verify.data.constants import LADDER, constants, integers, sizes
 from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolve_type
+from flo.verify.optional import Strategy, search_settings
 from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
 
-def common_kind(values: list[Any]) -> TypeForm:
+def common_kind(values: list[Element]) -> TypeForm:
     """The most precise type of all these values; None if it is unknown."""
     kinds = {type(value) for value in values}
     if len(kinds) > 1:
@@ -74,7 +75,7 @@ class Given:
 
     def __init__(
         self,
-        values: Mapping[Any, object] | None = None,
+        values: Mapping[TypeForm, object] | None = None,
         constants: tuple[object, ...] = (),
         integers: tuple[int, ...] = (),
         seconds: float = SECONDS,
@@ -86,7 +87,7 @@ class Given:
         """Tried as sizes and as weights."""
         self.seconds = seconds
         """The processor time after which one call on these values is aborted."""
-        self.class_strategies: dict[type, Any] = {}
+        self.class_strategies: dict[type, Strategy] = {}
         """The strategies of classes, each once: a class may contain itself."""
         self.where = Origin.here()
         if not isinstance(self.values, Mapping):
@@ -97,7 +98,7 @@ class Given:
                 where=self.where,
             )
 
-    def with_constants_of(self, function: Any) -> Given:
+    def with_constants_of(self, function: AnyFunction) -> Given:
         """Add the constants that the function mentions."""
         return self.with_constants(tuple(constants(function)), tuple(integers(function)))
 
@@ -108,14 +109,14 @@ class Given:
         """The sizes of larger inputs."""
         return sizes(self.integers, ladder)
 
-    def own_examples(self, kind: TypeForm) -> Any:
+    def own_examples(self, kind: TypeForm) -> list[Element] | Strategy | None:
         """The user's examples of a type: a checked list, or a strategy that checks what it draws; None if not given."""
         for key, values in self.values.items():
             if key is kind or _same(key, kind):
                 return self._checked(kind, values)
         return None
 
-    def _checked(self, kind: TypeForm, values: Any) -> Any:
+    def _checked(self, kind: TypeForm, values: Any) -> list[Element] | Strategy:
         if is_strategy(values):
             return values.map(lambda value: self._expect(value, kind))
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
@@ -126,7 +127,7 @@ class Given:
             )
         return [self._expect(value, kind) for value in values]
 
-    def _expect(self, value: object, kind: TypeForm) -> Any:
+    def _expect(self, value: object, kind: TypeForm) -> Element:
         reason = _find_mismatch(value, kind)
         if reason is not None:
             raise LawError(
@@ -137,11 +138,11 @@ class Given:
             )
         return value
 
-    def examples(self, kind: TypeForm) -> list[Any]:
+    def examples(self, kind: TypeForm) -> list[Element]:
         """A few values: the user's own, else those that Flo knows, and constants of the function."""
         return plain.examples(kind, self._known)
 
-    def expect_examples(self, kind: TypeForm) -> list[Any]:
+    def expect_examples(self, kind: TypeForm) -> list[Element]:
         """The examples of a type; an error if there are none."""
         examples = self.examples(kind)
         if not examples:
@@ -151,7 +152,7 @@ class Given:
             ).at_users_line()
         return examples
 
-    def distinct_elements(self, kind: TypeForm, count: int) -> list[Any]:
+    def distinct_elements(self, kind: TypeForm, count: int) -> list[Element]:
         """Return `count` elements, unsorted and as different as possible, with constants of the code among those of
         rows; none if the type has no examples."""
         numbers = Random(count).sample(range(count), count)
@@ -168,16 +169,16 @@ class Given:
                 return list(islice(cycle(rows), count))
         return list(islice(cycle(self.examples(kind)), count))
 
-    def rows_with_constants(self, kind: TypeForm) -> list[Any]:
+    def rows_with_constants(self, kind: TypeForm) -> list[Element]:
         """A row with constants of the code in its columns; none if there are no columns, or no constants."""
         origin, _ = plain.split_type(resolve_type(kind))
         return self._rows(origin, 2)[1:] if self.constants and self.own_examples(kind) is None else []
 
-    def _rows(self, kind: TypeForm, count: int) -> list[Any]:
+    def _rows(self, kind: TypeForm, count: int) -> list[Element]:
         """Rows of a class that differ in every column; none of other types."""
         return plain.make_rows(kind, lambda columns: self._spread(columns, count)) if isinstance(kind, type) else []
 
-    def _spread(self, columns: Iterable[TypeForm], count: int) -> Iterator[tuple[Any, ...]]:
+    def _spread(self, columns: Iterable[TypeForm], count: int) -> Iterator[tuple[Element, ...]]:
         """Yield the values of rows, in every other row a constant of the code in each column that has one. The largest
         come first: they are beyond the other limits, and the ends of the other windows."""
         constants = [sorted(self.constants_of(kind), reverse=True) if kind in plain.PLAIN else [] for kind in columns]
@@ -186,7 +187,7 @@ class Given:
             tried = zip(row, constants, strict=True)
             yield tuple(some[place // 2 % len(some)] if some and place % 2 else value for value, some in tried)
 
-    def _known(self, kind: TypeForm) -> list[Any] | None:
+    def _known(self, kind: TypeForm) -> list[Element] | None:
         own = self.own_examples(kind)
         if own is not None:
             few = draw(own, FEW) if is_strategy(own) else own
@@ -201,7 +202,7 @@ class Given:
         mentioned = self.constants_of(kind)
         return [*plain.PLAIN[kind], *mentioned] if mentioned else None
 
-    def constants_of(self, kind: TypeForm) -> list[Any]:
+    def constants_of(self, kind: TypeForm) -> list[Element]:
         """The constants of this type beyond its plain examples; none if the user gave examples."""
         if self.own_examples(kind) is not None:
             return []
@@ -230,29 +231,23 @@ def _find_mismatch(value: object, kind: TypeForm) -> str | None:
     return None
 
 
-def is_strategy(values: object) -> bool:
+def is_strategy(values: object) -> TypeGuard[Strategy]:
     """Whether it is a Hypothesis strategy; does not import Hypothesis."""
     return hasattr(values, "map") and hasattr(values, "filter") and hasattr(values, "flatmap")
 
 
-def draw(strategy: Any, count: int) -> list[Any]:
+def draw(strategy: Strategy, count: int) -> list[Element]:
     """Draw the first different values of a strategy, always the same ones."""
-    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import given
     from hypothesis import seed as seeded
     from hypothesis.errors import Unsatisfiable
 
-    drawn: list[Any] = []
+    drawn: list[Element] = []
 
     @seeded(0)
-    @settings(
-        max_examples=4 * count,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
+    @search_settings(4 * count, shrinks=False)
     @given(strategy)
-    def collect(value: Any) -> None:
+    def collect(value: object) -> None:
         if value not in drawn and len(drawn) < count:
             drawn.append(value)
 
@@ -262,7 +257,7 @@ def draw(strategy: Any, count: int) -> list[Any]:
 
 
 MOST_LATTICE_VALUES = 8
-_LATTICE_GUESSES: dict[type, list[Any]] = {
+_LATTICE_GUESSES: dict[type, list[Element]] = {
     int: [1, 2, 3],
     str: ["a", "b", "ab"],
     float: [0.5, 1.5, 2.5],
@@ -275,7 +270,7 @@ LATTICE_KINDS: dict[type, Any] = {frozenset: frozenset[int], tuple: tuple[int, i
 """The full types of values whose class does not say enough."""
 
 
-def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
+def lattice_values(lattice: Lattice[Any], given: Given) -> list[Element]:
     """A few values of the lattice other than ⊥, and joins of them."""
     own = given.own_examples(lattice)
     if own is not None or not isinstance(lattice, Custom):
@@ -290,7 +285,7 @@ def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
     return (proper + [value for value in joined if value not in proper])[: max(MOST_LATTICE_VALUES, len(proper))]
 
 
-def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
+def _guess_values(lattice: Custom[Any], given: Given) -> list[Element]:
     """Guess values v, from the type of ⊥ and the constants of the join, and return each as ⊥ ⊔ v."""
     bottom, given = lattice.bottom(), given.with_constants_of(lattice.joining)
     if bottom is None:
@@ -312,15 +307,15 @@ def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
     return above
 
 
-def values_above(lattice: Lattice[Any], values: list[Any], seconds: float) -> list[Any]:
+def values_above(lattice: Lattice[Any], values: list[Element], seconds: float) -> list[Element]:
     """Return ⊥ ⊔ v for each value, without repetition: v itself may not belong to the lattice."""
-    higher: list[Any] = []
+    higher: list[Element] = []
     for value in values:
         higher += [above for above in try_join(lattice, lattice.bottom(), value, seconds) if above not in higher]
     return higher
 
 
-def try_join(lattice: Lattice[Any], a: object, b: object, seconds: float) -> list[Any]:
+def try_join(lattice: Lattice[Any], a: object, b: object, seconds: float) -> list[Element]:
     """Return a list of the join, empty if the values have none."""
     try:
         with TimeLimit(seconds):

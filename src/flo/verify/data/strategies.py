@@ -19,7 +19,7 @@ from flo.core.collection import Collection, Form
 from flo.core.errors import LawError
 from flo.core.nested import Nested
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import Element, TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lattice import Custom, Lattice
 from flo.values.lattice_orders import NaturalSum
@@ -30,7 +30,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.examples import is_hashable, named_fields, resolve_type, split_type
 from flo.verify.data.given import Given, is_strategy, lattice_values
-from flo.verify.optional import st
+from flo.verify.optional import Strategy, search_settings, st
 
 LONGEST = 6
 """How many elements generated data has at most."""
@@ -39,7 +39,7 @@ MOST_DAYS = 10_000
 """Sums of a few generated times and numbers are still within what their types can hold."""
 
 
-def strategy_for(kind: TypeForm, given: Given) -> Any:
+def strategy_for(kind: TypeForm, given: Given) -> Strategy:
     """Make a strategy for a Python type: the user's own examples, or generated values and constants of the function."""
     own = given.own_examples(kind)
     if own is not None:
@@ -49,13 +49,13 @@ def strategy_for(kind: TypeForm, given: Given) -> Any:
     return st.one_of(generated, st.sampled_from(mentioned)) if mentioned else generated
 
 
-def _sampled(values: list[Any], kind: TypeForm) -> Any:
+def _sampled(values: list[Element], kind: TypeForm) -> Strategy:
     if not values:
         raise no_values_error(type_name(kind))
     return st.sampled_from(values)
 
 
-def _generated(kind: TypeForm, given: Given) -> Any:
+def _generated(kind: TypeForm, given: Given) -> Strategy:
     if kind is Any or kind is object:
         return st.integers()
     if kind is float:  # nan is not equal to itself, and most functions do not mean infinities
@@ -91,7 +91,7 @@ def _generated(kind: TypeForm, given: Given) -> Any:
     return _object(kind, given)
 
 
-def _object(kind: Any, given: Given) -> Any:
+def _object(kind: Any, given: Given) -> Strategy:
     from hypothesis.errors import HypothesisException
 
     if is_typeddict(kind):
@@ -111,11 +111,11 @@ def _object(kind: Any, given: Given) -> Any:
     return strategy
 
 
-def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
+def _instances(kind: type, fields: dict[str, Any], given: Given) -> Strategy:
     """A strategy for a class with named fields. A class that contains itself uses the same strategy again."""
     from hypothesis import reject
 
-    def instance(**values: object) -> Any:
+    def instance(**values: object) -> Strategy:
         try:
             return kind(**values)
         except Exception:  # values that the class refuses
@@ -128,7 +128,7 @@ def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
     return given.class_strategies[kind]
 
 
-def _hashable(kind: TypeForm, given: Given) -> Any:
+def _hashable(kind: TypeForm, given: Given) -> Strategy:
     return strategy_for(kind, given).filter(is_hashable)
 
 
@@ -139,7 +139,7 @@ def no_values_error(what: str) -> LawError:
     )
 
 
-def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
+def lattice_strategy(lattice: Lattice[Any], given: Given) -> Strategy:
     """Make a strategy for values of a lattice, including ⊥ where it is an ordinary value."""
     own = given.own_examples(lattice)
     if own is not None:
@@ -166,7 +166,7 @@ def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
     return strategy.filter(lambda value: lattice.mismatch(value) is None)
 
 
-def data_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
+def data_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Strategy:
     """Make a strategy for plain data of a collection; for an LVar, lists of values of its lattice."""
     own = given.own_examples(collection)
     if own is not None:
@@ -197,7 +197,7 @@ def data_strategy(collection: Collection, given: Given, least: int = 0, longest:
     raise no_values_error(str(collection))
 
 
-def _inner(collection: Collection, given: Given) -> Any:
+def _inner(collection: Collection, given: Given) -> Strategy:
     """Data of a stream inside another: an LVar there has one value."""
     if isinstance(collection, LVar) and given.own_examples(collection) is None:
         return lattice_strategy(collection.lattice, given).map(collection.lattice.plain)
@@ -212,10 +212,10 @@ class _Enough(BaseException):
 
 
 def find_smallest(
-    strategy: Any, broken: Callable[[Any], T | None], *, tries: int, seed: int, over: Callable[[], bool]
+    strategy: Strategy, broken: Callable[[Any], T | None], *, tries: int, seed: int, over: Callable[[], bool]
 ) -> tuple[int, T | None]:
     """Return the number of tried cases, and the result of `broken` for the smallest case that has one."""
-    from hypothesis import HealthCheck, Phase, Verbosity, find, settings
+    from hypothesis import find
     from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
 
     tried, smallest = 0, None
@@ -235,19 +235,7 @@ def find_smallest(
         return result is not None
 
     try:
-        find(
-            strategy,
-            breaks,
-            random=Random(seed),
-            settings=settings(
-                max_examples=tries,
-                database=None,
-                deadline=None,
-                phases=(Phase.generate, Phase.shrink),
-                suppress_health_check=list(HealthCheck),
-                verbosity=Verbosity.quiet,
-            ),
-        )
+        find(strategy, breaks, random=Random(seed), settings=search_settings(tries, shrinks=True))
     except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or no smaller one
         pass
     except Flaky:  # keep what was found the first time

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import TypeAlias
 
-from flo.core.errors import FloError
+from flo.core.errors import FloError, shorten
 from flo.core.graph import Graph, nodes
 from flo.core.operator import Operator, Values, concat_all
 from flo.verify import laws
@@ -15,7 +15,7 @@ from flo.verify.effort import is_shipped
 from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels, Scenario, open_channels
 from flo.verify.exploration.moves import GraphRun, Move
-from flo.verify.exploration.source import format_expression, format_values, shorten
+from flo.verify.exploration.source import format_expression, format_values
 from flo.verify.exploration.space import Space, SpaceState
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample

@@ -16,14 +16,14 @@ from enum import Enum
 from typing import Any, get_args, get_origin
 
 from flo.core.collection import Collection, End, Form, FormedValue, Value
-from flo.core.errors import FloError, brief, is_users
+from flo.core.errors import FloError, brief, is_users, shorten
 from flo.core.graph import text
 from flo.core.labels import label
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import Custom, Lattice
@@ -69,10 +69,6 @@ def format_expression(thing: object) -> str:
 
 def format_values(values: Iterable[Value]) -> str:
     return ", ".join(map(format_value, values)) or "nothing"
-
-
-def shorten(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 _MODULE = re.compile(r"\b(datetime|zoneinfo)\.(?=\w)")
@@ -153,7 +149,7 @@ class SourceWriter:
             self.modules.add(module)
         return f"{module}.{known}"
 
-    def function(self, function: Any) -> str:
+    def function(self, function: AnyFunction) -> str:
         if isinstance(function, functools.partial):
             named = (f"{name}={self.value(part)}" for name, part in function.keywords.items())
             given = [self.value(function.func), *map(self.value, function.args), *named]

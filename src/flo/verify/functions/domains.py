@@ -16,16 +16,16 @@ from flo.core.elements import belongs
 from flo.core.errors import LawError
 from flo.core.labels import label
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
 from flo.verify.data.constants import LARGEST, LEAST, neighbours
 from flo.verify.data.given import Given, common_kind
 from flo.verify.data.strategies import strategy_for
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import AnyFunction, function_equations
+from flo.verify.functions.equations import function_equations
 from flo.verify.functions.trials import Domain, Problem, Raised, find_violation
-from flo.verify.optional import st
+from flo.verify.optional import Strategy, st
 from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def accumulator_domain(f: AnyFunction, start: object, rest: list[Domain], given:
     kind = common_kind(few)
     closed = kind is not None and all(belongs(value, kind) for value in few)
 
-    def make_strategy() -> Any:
+    def make_strategy() -> Strategy:
         arguments = st.tuples(*(domain.make_strategy() for domain in rest))
         return st.lists(arguments, max_size=4).map(lambda steps: _fold(f, start, steps, given.seconds))
 
@@ -147,7 +147,7 @@ def accumulator_domain(f: AnyFunction, start: object, rest: list[Domain], given:
     return Domain(few, kind if closed else None, make_strategy, prove_closed)
 
 
-def _fold(f: AnyFunction, start: object, steps: list[tuple[Any, ...]], seconds: float) -> Any:
+def _fold(f: AnyFunction, start: object, steps: list[tuple[Element, ...]], seconds: float) -> Element:
     acc = start
     for arguments in steps:
         try:
@@ -167,7 +167,7 @@ def call(f: AnyFunction, seconds: float, *arguments: object) -> Any:
         raise
 
 
-def reach_accumulators(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> list[Any]:
+def reach_accumulators(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> list[Element]:
     """Return a few accumulators: after the first elements, after a constant of f, and after many elements."""
     steps = list(zip(*(domain.few for domain in rest), strict=False))
     reached = [start]
@@ -188,7 +188,7 @@ MANY = 6
 """How many accumulators of many elements are tried."""
 
 
-def _after_many(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> Iterator[Any]:
+def _after_many(f: AnyFunction, start: object, rest: list[Domain], given: Given) -> Iterator[Element]:
     """The accumulators after as many different elements as the integers that f mentions."""
     near = {each for number in given.integers for each in neighbours(number)}
     wanted = sorted(each for each in near if LEAST <= each <= LARGEST)[:MANY]

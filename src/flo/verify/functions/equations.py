@@ -6,20 +6,19 @@ An expression is written once, as text. It is evaluated, traced by the solver, p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from flo.core.errors import FunctionError, brief
 from flo.core.labels import label
+from flo.core.untyped import AnyFunction
 from flo.values import lattice, lattice_orders, lattice_structures
 from flo.values.lattice import BOTTOM, Custom, Lattice
 from flo.verify import laws
 from flo.verify.equality import NoJoin
 from flo.verify.laws import Law
-
-AnyFunction = Callable[..., Any]
 
 _LATTICES = {
     name

@@ -11,7 +11,7 @@ from typing import Any
 from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.operators.shapes import copy_if_mutable
 from flo.verify import laws as law
@@ -21,17 +21,10 @@ from flo.verify.data.given import LATTICE_KINDS, Given, lattice_values, values_a
 from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types
-from flo.verify.functions.equations import (
-    AnyFunction,
-    Equation,
-    define,
-    function_equations,
-    lattice_equations,
-    monotone_equations,
-)
+from flo.verify.functions.equations import Equation, define, function_equations, lattice_equations, monotone_equations
 from flo.verify.functions.trials import Domain, EquationTrials, Problem, timeout_error
 from flo.verify.laws import Law
-from flo.verify.optional import st
+from flo.verify.optional import Strategy, st
 from flo.verify.processes import MOST_TRIALS, NotSent, Trial, Trials
 from flo.verify.report import Report
 from flo.verify.time_limit import TimeUp
@@ -155,7 +148,7 @@ def _with_dependence(report: Report, f: AnyFunction, problems: list[Problem], ca
 
 def _admissible(
     problems: list[Problem], start: object, given: Given
-) -> Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]]:
+) -> Callable[[tuple[Element, ...]], Iterable[tuple[Element, ...]]]:
     """The solver may start from what a fold never comes to, or from what is not among the user's own values."""
     if given.values:
         return lambda values: []
@@ -201,7 +194,7 @@ def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
     if isinstance(lattice, Custom):
         kind = next((LATTICE_KINDS.get(type(value), type(value)) for value in values), None)
 
-    def make_strategy() -> Any:
+    def make_strategy() -> Strategy:
         least = st.just(lattice.bottom())
         return st.one_of(least, lattice_strategy(lattice, given)) if values else least
 
@@ -220,7 +213,7 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
     if len(domain.few) == 1:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
-    def admissible(values: tuple[object, ...]) -> Iterable[tuple[Any, ...]]:
+    def admissible(values: tuple[object, ...]) -> Iterable[tuple[Element, ...]]:
         if effort.given.values:
             return ()
         return product(*(values_above(lattice, [value], effort.seconds) for value in values))

@@ -20,7 +20,7 @@ from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.type_names import type_name
-from flo.core.untyped import Element, TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar
 from flo.values.operators.group_aggregates import LinearOf
@@ -30,7 +30,7 @@ from flo.verify.data.given import Given
 from flo.verify.effort import Effort
 from flo.verify.equality import are_equal
 from flo.verify.functions.domains import NO_START, accepts, candidate_types, function_domains
-from flo.verify.functions.equations import AnyFunction, lattice_equations
+from flo.verify.functions.equations import lattice_equations
 from flo.verify.functions.function import (
     check_function,
     check_lattice,
@@ -152,7 +152,7 @@ class Endless:
 
     spent: str
     values: tuple[Any, ...]
-    where: str
+    stopped_at: tuple[tuple[str, str], ...]
 
 
 Rejection: TypeAlias = Violation | Untried | Endless | None
@@ -186,7 +186,7 @@ def _remembered(asked: _CacheKey) -> Rejection:
     return _try_values(asked.obligation)
 
 
-def fingerprint(function: Any, depth: int = 2) -> Any:
+def fingerprint(function: AnyFunction, depth: int = 2) -> Any:
     """Identifies a function by its code and the values that the code refers to, so that a redefinition is equal."""
     if isinstance(function, FinishFunction):
         return (FinishFunction, function.linear.make, fingerprint(function.linear.finish))
@@ -224,7 +224,7 @@ def _try_values(obligation: Obligation) -> Rejection:
         if simplest is not None:
             return simplest
         if up.waited or time.thread_time() - begun > QUICK_SECONDS / 2:
-            return Endless(up.spent, up.given, f"{up.where}   {up.where.text}".rstrip() if up.where else "")
+            return Endless(up.spent, up.given, up.stopped_at)
         return None  # slow, but no violation was found
     except LawError as error:
         return Untried(error.summary)
@@ -276,12 +276,11 @@ def _untried_error(obligation: Obligation, verdict: Untried) -> LawError | None:
 
 
 def _endless_error(obligation: Obligation, verdict: Endless) -> LawError:
-    place = (("stopped at", verdict.where),) if verdict.where else ()
     subject = obligation.subject
     name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
     return LawError(
         f"the {what} of `{obligation.operator}` was aborted {verdict.spent}: it had not returned",
-        facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
+        facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *verdict.stopped_at),
     )
 
 

@@ -12,14 +12,14 @@ from flo.core.elements import belongs
 from flo.core.errors import FloError, FunctionError, Origin, Pickled, brief
 from flo.core.operator import replaced
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, TypeForm
 from flo.values.operators.shapes import copy_if_mutable, is_immutable
 from flo.verify import laws
 from flo.verify.data.given import common_kind, holds_floats
 from flo.verify.data.strategies import find_smallest
 from flo.verify.effort import Effort
 from flo.verify.equality import are_equal
-from flo.verify.functions.equations import AnyFunction, Equation, evaluate
+from flo.verify.functions.equations import Equation, evaluate
 from flo.verify.laws import Law
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.report import Counterexample, Report, Strength
@@ -339,10 +339,9 @@ def group_by_domains(problems: list[Problem]) -> list[list[Problem]]:
 
 
 def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
-    place = (("stopped at", f"{up.where}   {up.where.text}".rstrip()),) if up.where else ()
     return FunctionError(
         f"`{subject}` was aborted {up.spent}: it had not returned",
-        facts=(("given", ", ".join(map(brief, up.given))), *place),
+        facts=(("given", ", ".join(map(brief, up.given))), *up.stopped_at),
         instead=((f"check(…, seconds={12 * up.seconds:g})", "if it is only slow"), *suggest_examples(up.given)),
         where=where,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from flo.core.checkpoint import decode, encode, lower_state
-from flo.core.errors import FloError, brief
+from flo.core.errors import FloError, brief, shorten
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
@@ -32,7 +32,7 @@ from flo.verify.exploration.counterexamples import (
 )
 from flo.verify.exploration.explore import StateSearch, deliver_all, walk
 from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep, GraphRun
-from flo.verify.exploration.source import format_expression, format_values, shorten
+from flo.verify.exploration.source import format_expression, format_values
 from flo.verify.exploration.space import SpaceState
 from flo.verify.laws import Law
 from flo.verify.processes import MOST_TRIALS, Trial, Trials, run_program

@@ -141,22 +141,27 @@ def _inner_tuples(inner: StreamTypes, size: int, given: Given) -> Iterator[Any]:
 
 
 def _inner(collection: Collection, size: int, given: Given) -> Iterator[Any]:
-    """Data of a stream inside another, as `Collection.value` takes it."""
-    collection = collection.base if isinstance(collection, Form) else collection
+    collection = base_of(collection)
+    is_own = isinstance(collection, ZSet) and given.own_examples(collection) is not None
     for data in data_of_size(collection, size, given):
-        match collection:
-            case LVar(lattice=lattice):
-                if size:
-                    yield lattice.plain(data[-1])
-                else:
-                    yield lattice.plain(lattice.bottom())
-            case ZSet() if given.own_examples(collection) is None:
-                total: Counter[Any] = Counter()
-                for unit in data:
-                    total.update(unit)
-                yield {element: weight for element, weight in total.items() if weight}
-            case _:
-                yield data
+        yield data if is_own else inside(collection, data)
+
+
+def base_of(collection: Collection) -> Collection:
+    return collection.base if isinstance(collection, Form) else collection
+
+
+def inside(collection: Collection, data: Any) -> Any:
+    """Return data of a stream as it is inside another one, as `Collection.value` takes it."""
+    match base_of(collection):
+        case LVar(lattice=lattice):
+            return lattice.plain(data[-1] if data else lattice.bottom())
+        case ZSet() if isinstance(data, list):
+            total: Counter[Any] = Counter()
+            for unit in data:
+                total.update(unit)
+            return {element: weight for element, weight in total.items() if weight}
+    return data
 
 
 def length_of(data: Any) -> int:

@@ -16,7 +16,7 @@ from flo.core.collection import Collection, Form
 from flo.core.errors import ElementError, FunctionError
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
-from flo.core.untyped import TypeForm
+from flo.core.untyped import Element, TypeForm
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.partitioned import Partitioned
@@ -27,9 +27,9 @@ from flo.verify.data.examples import is_hashable
 from flo.verify.data.given import Given, lattice_values
 from flo.verify.data.strategies import LONGEST, data_strategy, find_smallest, strategy_for
 from flo.verify.effort import Effort
-from flo.verify.optional import st
+from flo.verify.optional import Strategy, st
 from flo.verify.programs.graphs import GraphLaws
-from flo.verify.programs.inputs import Input, length_of, pick_elements
+from flo.verify.programs.inputs import Input, base_of, inside, length_of, pick_elements
 from flo.verify.report import Counterexample
 
 GROWING = ((0, 6, 0.5), (4, 12, 0.3), (10, 24, 0.2))
@@ -102,7 +102,7 @@ def try_random(
     return tried, is_cut_short, counterexample
 
 
-def input_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
+def input_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Strategy:
     """Make a strategy for data of a collection, with repeated elements and retractions."""
     if isinstance(collection, Form):
         return input_strategy(collection.base, given, least, longest)
@@ -134,12 +134,12 @@ def sized_inputs(types: StreamTypes, given: Given, largest: int = LARGEST) -> It
 
 def _weighted_inputs(types: StreamTypes, weight: int, given: Given) -> Iterator[Input]:
     """Yield inputs in which z-sets have this weight; none if there is no z-set."""
-    if any(isinstance(_base(kind.collection), ZSet) for kind in types):
+    if any(isinstance(base_of(kind.collection), ZSet) for kind in types):
         each = [list(_of_weight(kind.collection, weight, given)) for kind in types]
         yield from _side_by_side(each, tuple(kind.bounded for kind in types))
 
 
-def _side_by_side(each: list[list[Any]], ends: tuple[bool, ...]) -> Iterator[Input]:
+def _side_by_side(each: list[list[Element]], ends: tuple[bool, ...]) -> Iterator[Input]:
     """Yield inputs with the first data of each list, the second of each, and so on; short lists start again."""
     for place in range(max(map(len, each))):
         yield Input(tuple(choices[place % len(choices)] for choices in each), ends)
@@ -154,7 +154,7 @@ def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = ()) 
     if not sizes:
         sizes = tuple(size for size in given.sizes() if size in LADDER or size > WIDEST)
         yield from ((each, 0) for each in _weighted_inputs(types, LARGE_WEIGHT, given))
-    ordered = all(isinstance(_base(kind.collection), (Sequence, LVar)) for kind in types)
+    ordered = all(isinstance(base_of(kind.collection), (Sequence, LVar)) for kind in types)
     if types and (ordered or len(types) == 1) and all(given.own_examples(kind.collection) is None for kind in types):
         for size in sizes:
             yield from ((each, size) for each in inputs_of_size(types, size, given, ends))
@@ -168,7 +168,7 @@ def weights(given: Given) -> list[int]:
 
 def _of_weight(collection: Collection, weight: int, given: Given) -> Iterator[Any]:
     """Yield deltas of a z-set with this weight, alone and beside others; small data of other collections."""
-    base = _base(collection)
+    base = base_of(collection)
     if not isinstance(base, ZSet) or given.own_examples(collection) is not None:
         yield next(large_data(collection, 1, given))
         return
@@ -179,11 +179,7 @@ def _of_weight(collection: Collection, weight: int, given: Given) -> Iterator[An
         yield [{one: sign * weight}, {one: sign * weight}]
 
 
-def _base(collection: Collection) -> Collection:
-    return collection.base if isinstance(collection, Form) else collection
-
-
-def distinct_elements(kind: TypeForm, count: int, given: Given) -> list[Any]:
+def distinct_elements(kind: TypeForm, count: int, given: Given) -> list[Element]:
     return given.distinct_elements(kind, count) or list(islice(cycle(pick_elements(kind, given)), count))
 
 
@@ -214,11 +210,11 @@ def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]
             keys = distinct_elements(collection.key, size if wide else 1, given)
             if isinstance(collection, Partitioned):
                 keys = list(range(min(collection.count, len(keys))))
-            plain = _base(collection.inner)
+            plain = base_of(collection.inner)
             many, one = next(large_data(plain, size, given)), next(large_data(plain, 1, given))
-            yield {keys[0]: _inside(plain, many)}
+            yield {keys[0]: inside(plain, many)}
             if wide:
-                yield dict.fromkeys(keys, _inside(plain, one))
+                yield dict.fromkeys(keys, inside(plain, one))
         case Sequence():
             yield distinct_elements(collection.element, size, given)
             yield list(islice(cycle(pick_elements(collection.element, given)[::-1]), size))
@@ -238,16 +234,6 @@ def large_data(collection: Collection, size: int, given: Given) -> Iterator[Any]
                 yield [{element: (-1) ** place} for place, element in enumerate(many)]
 
 
-def _plain(inner: StreamTypes, data: list[Any]) -> Any:
-    each = tuple(_inside(stream.collection, part) for stream, part in zip(inner, data, strict=True))
+def _plain(inner: StreamTypes, data: list[Element]) -> Any:
+    each = tuple(inside(stream.collection, part) for stream, part in zip(inner, data, strict=True))
     return each[0] if len(inner) == 1 else each
-
-
-def _inside(collection: Collection, data: Any) -> Any:
-    """Data of a stream inside another, as `Collection.value` takes it."""
-    match _base(collection):
-        case LVar(lattice=lattice):
-            return lattice.plain(data[-1])
-        case ZSet() if isinstance(data, list):
-            return dict(Counter(unit for part in data for unit in part))
-    return data

@@ -17,7 +17,7 @@ from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Lowering
 from flo.core.typing import derive
-from flo.core.untyped import Element
+from flo.core.untyped import AnyFunction, Element
 from flo.values.keyed import Keyed
 from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
@@ -204,7 +204,7 @@ def _elements(operator: Operator) -> list[Any]:
     return list(dict.fromkeys([*said, int, tuple[int, int], str]))
 
 
-def _parameters(function: Any) -> list[Any]:
+def _parameters(function: AnyFunction) -> list[Any]:
     """The annotated types of a function's parameters."""
     if isinstance(function, type):
         return []

@@ -273,14 +273,14 @@ class Phases:
 
     def _timeout_error(self, up: TimeUp) -> LawError:
         """The error about a function that does not return."""
-        facts = [("stopped at", f"{up.where}   {up.where.text}".rstrip())] if up.where else []
+        facts = up.stopped_at
         if self.current is not None:
             functions = up.call or " or ".join(dict.fromkeys(map(name_functions, self.current.space.nodes)))
             given = () if self.current.last_input is None else (("input", brief(self.current.last_input.data)),)
-            facts = [("function", functions), *given, *facts]
+            facts = (("function", functions), *given, *facts)
         return LawError(
             f"a function was aborted {up.spent}: it had not returned",
-            facts=tuple(facts),
+            facts=facts,
             instead=(
                 (f"check(…, seconds={12 * self.effort.seconds:g})", "if it is only slow"),
                 ("a loop that ends", "for every element"),

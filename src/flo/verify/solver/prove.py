@@ -18,10 +18,10 @@ from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from flo.core.type_names import type_name
-from flo.core.untyped import TypeForm
+from flo.core.untyped import AnyFunction, Element, TypeForm
 from flo.verify.equality import NoJoin, are_equal
 from flo.verify.optional import NO_Z3, z3
-from flo.verify.solver.symbolic import OutOfWork, Path, Question, Symbol, Untraceable
+from flo.verify.solver.symbolic import OutOfWork, Path, Question, Symbol, Untraceable, Z3Term
 from flo.verify.solver.symbolic_types import (
     FloatSymbol,
     FractionSymbol,
@@ -37,7 +37,7 @@ DEEPEST = 6
 MOST_MEMBERS = 4
 MakeArgument = Callable[[Path], Any]
 
-_SYMBOLS: dict[Any, type[Symbol]] = {
+_SYMBOLS: dict[TypeForm, type[Symbol]] = {
     int: IntSymbol,
     float: FloatSymbol,
     Fraction: FractionSymbol,
@@ -74,7 +74,7 @@ def make_maker(kind: TypeForm, depth: int = DEEPEST) -> MakeArgument:
     raise Untraceable(f"values of {type_name(kind)} cannot be traced")
 
 
-def _cases(kind: TypeForm) -> list[Any]:
+def _cases(kind: TypeForm) -> list[TypeForm]:
     """All values of a type that has few; empty for other types."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is bool:
@@ -138,7 +138,7 @@ def fits(value: object, kind: TypeForm) -> bool:
     return value is None if kind is None else type(value) is kind
 
 
-def to_plain(value: object, model: object, constants: list[Any]) -> Any:
+def to_plain(value: object, model: object, constants: list[Z3Term]) -> Any:
     """Replace the symbols in a value by the numbers, texts and sets of the model."""
     if isinstance(value, Symbol):
         return value.read(model, value.term, constants)
@@ -154,7 +154,7 @@ def to_plain(value: object, model: object, constants: list[Any]) -> Any:
 MOST_PATHS = 200
 SOLVER_WORK = 4_000_000
 """The budget for one equation, in the solver's units: about two seconds, and the same on every machine."""
-EquationSides: TypeAlias = Callable[..., tuple[Any, Any]]
+EquationSides: TypeAlias = Callable[..., tuple[Element, Element]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Proved:
 class Refuted:
     """The sides differ for these arguments, as a call has confirmed."""
 
-    arguments: tuple[Any, ...]
+    arguments: tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +202,11 @@ def prove(sides: EquationSides, types: Sequence[object], *, work: int = SOLVER_W
             return Unknown(str(refused))
 
 
-def prove_type(f: Callable[..., Any], types: Sequence[object], kind: TypeForm, *, work: int = SOLVER_WORK) -> Verdict:
+def prove_type(f: AnyFunction, types: Sequence[object], kind: TypeForm, *, work: int = SOLVER_WORK) -> Verdict:
     """Prove that f returns a value of this type for all arguments of the types."""
-    results: list[Any] = []
+    results: list[Element] = []
 
-    def sides(*arguments: object) -> tuple[Any, Any]:
+    def sides(*arguments: object) -> tuple[Element, Element]:
         results.append(f(*arguments))
         return None, None
 
@@ -239,7 +239,7 @@ def _prove_all_paths(sides: EquationSides, makers: list[MakeArgument], question:
 
 
 def _prove_path(path: Path, sides: EquationSides, makers: list[MakeArgument]) -> Verdict:
-    arguments: list[Any] = []
+    arguments: list[Element] = []
 
     def run() -> bool:
         arguments.extend(make(path) for make in makers)
@@ -267,7 +267,7 @@ def _prove_path(path: Path, sides: EquationSides, makers: list[MakeArgument]) ->
     return _counterexample(path, sides, arguments)
 
 
-def _counterexample(path: Path, sides: EquationSides, arguments: list[Any]) -> Verdict:
+def _counterexample(path: Path, sides: EquationSides, arguments: list[Element]) -> Verdict:
     """The values of the solver's model, if the sides really differ for them."""
     answer, model = path.ask()
     if answer == z3.unsat:
@@ -286,7 +286,7 @@ def _counterexample(path: Path, sides: EquationSides, arguments: list[Any]) -> V
     return Unknown("the solver's counterexample does not hold in Python")
 
 
-def _constants(terms: list[Any]) -> Iterator[Any]:
+def _constants(terms: list[Z3Term]) -> Iterator[Z3Term]:
     """The numbers and texts in the terms, each once."""
     waiting, seen = [term for term in terms if z3.is_expr(term)], set()
     while waiting:

@@ -18,6 +18,7 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
+from flo.core.untyped import AnyFunction, Element
 from flo.verify.optional import z3
 
 MOST_TESTS = 100
@@ -125,7 +126,7 @@ class Path:
                 return False
         return holds
 
-    def ask(self, *conditions: Z3Term) -> tuple[Any, Any]:
+    def ask(self, *conditions: Z3Term) -> tuple[Z3Term, Z3Term]:
         """Ask the solver whether the conditions are possible on this path; with a model if they are."""
         for solver, most in ((z3.SimpleSolver(), QUICK), (z3.Solver(), math.inf)):
             if self.question.work <= 0:
@@ -183,16 +184,16 @@ class Symbol:
         return value.term if isinstance(value, cls) else cls.lift_other(path, value)
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: object) -> Z3Term:
         """Do the same for a value that is not such a symbol."""
         return None
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
         raise NotImplementedError
 
-    def combine(self, sign: str, other: Any, swapped: bool) -> Any:
+    def combine(self, sign: str, other: object, swapped: bool) -> Any:
         lifted = self._lift_both(other, swapped)
         if lifted is None or sign not in lifted[0].operations:
             self.path.refuse(f"{sign} of {self.called} and {_describe(other)} cannot be traced")
@@ -256,7 +257,7 @@ def _arithmetic(sign: str, swapped: bool) -> Callable[[Symbol, Any], Any]:
     return lambda self, other: self.combine(sign, other, swapped)
 
 
-def _refusal(called: str) -> Callable[..., Any]:
+def _refusal(called: str) -> AnyFunction:
     def refuse(self: Symbol, *others: object) -> Any:
         self.path.refuse(f"{called} of {self.called} cannot be traced")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from flo.core.untyped import Element
 from flo.verify.optional import z3
 from flo.verify.solver.symbolic import Path, Symbol, Untraceable, Z3Term
 
@@ -69,13 +70,13 @@ class FractionSymbol(_Exact):
     operations: ClassVar = {**_RING, "/": _quotient}
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: Element) -> Z3Term:
         if isinstance(value, IntSymbol):
             return z3.ToReal(value.term)
         return z3.RealVal(str(Fraction(value))) if type(value) in (int, bool, Fraction) else None
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         value = model.eval(term, model_completion=True)
         if not z3.is_rational_value(value):
             raise Untraceable("the solver found an irrational number")
@@ -94,11 +95,11 @@ class IntSymbol(_Exact):
     }
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: Element) -> Z3Term:
         return z3.IntVal(int(value)) if type(value) in (int, bool) else None
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         return model.eval(term, model_completion=True).as_long()
 
 
@@ -136,7 +137,7 @@ class FloatSymbol(Symbol):
         return symbol
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: Element) -> Z3Term:
         if type(value) in (int, bool) and abs(value) <= 2**53:  # as a float, exactly
             value = float(value)
         if type(value) is not float:
@@ -146,11 +147,11 @@ class FloatSymbol(Symbol):
         return z3.fpBVToFP(z3.BitVecVal(struct.unpack("<Q", struct.pack("<d", value))[0], 64), cls.sort())
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         bits = model.eval(z3.fpToIEEEBV(term), model_completion=True).as_long()
         return struct.unpack("<d", struct.pack("<Q", bits))[0]
 
-    def combine(self, sign: str, other: Any, swapped: bool) -> Any:
+    def combine(self, sign: str, other: object, swapped: bool) -> Any:
         result = super().combine(sign, other, swapped)
         return float("nan") if self.path.fork(z3.fpIsNaN(result.term)) else result
 
@@ -183,7 +184,7 @@ class WordSymbol(Symbol):
     operations: ClassVar = {}
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         raise Untraceable("the function uses more of a text than its order")
 
 
@@ -202,13 +203,13 @@ class StrSymbol(Symbol):
         return WordSymbol.any(path) if path.question.words else super().any(path)
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: object) -> Z3Term:
         if type(value) is not str or any(ord(character) > LAST_CHARACTER for character in value):
             return None
         return z3.StringVal(value.replace("\\", r"\u{5c}"))  # a backslash would start an escape
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         text = model.eval(term, model_completion=True).as_string()
         return re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda escape: chr(int(escape[1], 16)), text)
 
@@ -245,7 +246,7 @@ class SetSymbol(Symbol):
         return z3.SetSort(cls.element.sort())
 
     @classmethod
-    def lift_other(cls, path: Path, value: Any) -> Z3Term:
+    def lift_other(cls, path: Path, value: Element) -> Z3Term:
         if type(value) not in (frozenset, set):
             return None
         members = list(value)
@@ -261,7 +262,7 @@ class SetSymbol(Symbol):
         return term
 
     @classmethod
-    def read(cls, model: Z3Term, term: Z3Term, constants: list[Any]) -> Any:
+    def read(cls, model: Z3Term, term: Z3Term, constants: list[Z3Term]) -> Element:
         fitting = [each for each in constants if each.sort() == term.sort().domain()]
         inside = [each for each in fitting if z3.is_true(model.eval(z3.IsMember(each, term), model_completion=True))]
         return frozenset(cls.element.read(model, each, constants) for each in inside)
