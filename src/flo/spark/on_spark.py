@@ -331,7 +331,7 @@ class OnSpark(HasMethods):
 
     def _blocks(self, shards: int) -> list[PlanSection]:
         names = list(self._inputs), list(self._output_types)
-        written = any(each.written for each in self._natives)
+        written = frozenset(rows.stream for each in self._natives for rows in each.written)
         return plan_blocks(self._plan, *names, shards, self._native_operators, written)
 
     def _parallelism(self) -> int:

@@ -261,12 +261,14 @@ def steps_of(segment: Relation) -> tuple[SegmentStep, ...]:
 
 
 def run_steps(spark: SparkSession, steps: tuple[SegmentStep, ...], rows: DataFrame) -> DataFrame:
-    """Return the rows of a chain of projections and filters over a DataFrame, with their weights."""
-    if WEIGHTS not in rows.columns:
-        rows = rows.withColumn(WEIGHTS, sf.lit(1).cast("long"))
+    """Return the rows of a chain of projections and filters over a DataFrame, with their weights if it has them."""
+    is_weighted = WEIGHTS in rows.columns
+    given = rows if is_weighted else rows.withColumn(WEIGHTS, sf.lit(1).cast("long"))
     chain = Chain(spark, _row_schema(rows), steps)
-    frame: DataFrame = chain.over(rows, WEIGHTS)
-    return frame if chain.names else frame.select(sf.lit(0).alias(_NO_COLUMNS.name), sf.col(WEIGHTS))
+    frame: DataFrame = chain.over(given, WEIGHTS)
+    if not chain.names:
+        frame = frame.select(sf.lit(0).alias(_NO_COLUMNS.name), sf.col(WEIGHTS))
+    return frame if is_weighted else frame.drop(WEIGHTS)
 
 
 def _over_stand_ins(

@@ -51,21 +51,27 @@ class PlanSection:
     """For each operator the call that made it, as the user wrote it."""
     fixpoints: dict[str, str]
     """By id, the calls that made its fixpoints."""
-    written: str = ""
-    """Who writes its outputs, if not its tasks."""
+    written: frozenset[str] = frozenset()
+    """The outputs that Catalyst writes, and not its tasks."""
 
     def rows(self) -> list[CELLS]:
         """The rows of the text."""
         verbs = zip(self.verbs, self.operators, strict=True)
         own: list[CELLS] = [(verb, where, (name, how, keeps)) for verb, (name, how, keeps, where) in verbs]
         sent: list[CELLS] = [("", "", (f"  → {name}", how, f"to stage {level}")) for name, how, level in self.sends]
-        return [*own, *sent, *(("", "", (f"  = {name}", "output", self.written)) for name in self.outputs)]
+        outputs = ((name, WRITTEN if name in self.written else "") for name in self.outputs)
+        return [*own, *sent, *(("", "", (f"  = {name}", "output", by)) for name, by in outputs)]
 
 
 def plan_blocks(
-    plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int], written: bool = False
+    plan: Plan,
+    inputs: list[str],
+    outputs: list[str],
+    shards: int,
+    native: set[int],
+    written: frozenset[int] = frozenset(),
 ) -> list[PlanSection]:
-    """One block for the inputs and one for each stage. `written` says whether Catalyst writes the outputs."""
+    """One block for the inputs and one for each stage. `written` are the output streams that Catalyst writes."""
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
     blocks = []
     for level in range(len(plan.stages) + 1):
@@ -76,8 +82,9 @@ def plan_blocks(
         names_here = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
         operators = list(_operators(plan, level, native))
         rows, verbs = [row for row, _ in operators], [verb for _, verb in operators]
-        by = WRITTEN if written else ""
-        blocks.append(PlanSection(level, title, rows, sends, names_here, verbs, _fixpoints(plan, level), by))
+        by_catalyst = {name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in written}
+        fixpoints = _fixpoints(plan, level)
+        blocks.append(PlanSection(level, title, rows, sends, names_here, verbs, fixpoints, frozenset(by_catalyst)))
     return blocks
 
 

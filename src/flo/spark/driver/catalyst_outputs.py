@@ -1,22 +1,25 @@
-"""Outputs that Catalyst writes: if it runs all operators between the input and the output, no row leaves the JVM.
+"""Outputs that Catalyst writes: if it runs all operators between an input and its outputs, no row leaves the JVM.
 
-    bids ─> filter ─> select ─> cheap, to Changes("/data")
+    bids ─┬> filter ─> select ─> cheap, to Changes("/cheap")        both are written here
+          └> select ─> times, to Changes("/times")
+    shops ─> group_by ─> sums                                       tasks run it
 
     as a rule       Spark reads ─> Arrow ─> Python: checks, packs ─> shuffle ─> Python: Parquet
     written here    Spark reads, checks, filters, selects, writes Parquet
 
-The stage of the output runs all the same, in the driver and without rows: so the checkpoint is the one that every other
-plan leaves, and the next start may go the other way. Tasks of Spark write to a folder that only this start of the query
+The stages of the outputs run all the same, without these rows: so the checkpoint is the one that every other plan
+leaves, and the next start may go the other way. Tasks of Spark write to a folder that only this start of the query
 uses. When they are done, it is renamed to the one that the sink takes. Invariant: that has all files of one attempt, or
 it is not there.
 
-Only Parquet in a folder on a disk is written so, for a program with one input and one output (`is_written`). The rows
-must have no column of weights, because changes that cancel out must be added up first.
+Only Parquet in a folder on a disk is written so. The rows of an input must be for nothing else (`rows_of_outputs`):
+tasks that get them in any case write them, too. They must have no column of weights, because changes that cancel out
+must be added up first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +31,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from flo.core.errors import EngineError
-from flo.shards.plan.stages import STAY, Entry, Plan
+from flo.core.operator import Operator
+from flo.program.dag import Dag, Stream
+from flo.shards.plan.stages import STAY, Delivery, Entry, Plan
 from flo.shards.sinks.output_changes import rows_of
+from flo.shards.tasks.input_task import InputColumns
 from flo.shards.tasks.output_files import Output
-from flo.spark.driver.pushdown import passes_unchanged
+from flo.spark.driver.pushdown import is_pushed_down, passes_unchanged, push_down
 from flo.tables.checkpoint.folders import Local, Writes, folder
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, layout_of
@@ -52,15 +58,55 @@ SETTINGS = {
 OWN = "_flo-"
 """The beginning of the name of the folder that Spark writes to, before that of the start of the query. Readers of
 Parquet skip it."""
+SCAN = "scan"
+"""The first column of the rows of all inputs: the number of the scan."""
 
 
-def is_written(plan: Plan, rest: Entry) -> bool:
-    """Whether Catalyst can write the output of a program. `rest` are the operators of an input that it does not run."""
-    if not WRITES_OUTPUTS or len(plan.entries) != 1 or len(plan.outputs) != 1 or len(plan.stages) != 1:
-        return False
-    (stage,) = plan.stages
-    is_passed = not (rest.dag.vertices or stage.dag.vertices or plan.natives)
-    return is_passed and [each.how for each in plan.deliveries] == [STAY] and _has_plain_rows(stage.types[0].collection)
+@dataclass(frozen=True)
+class RowsOfOutput:
+    """What Catalyst can write of an input: an output stream of the program, and the operators that make its rows."""
+
+    stream: int
+    operators: tuple[Operator, ...]
+
+
+def rows_of_outputs(plan: Plan, entry: Entry) -> tuple[RowsOfOutput, ...]:
+    """The outputs of the rows that an entry gets, if Catalyst can write them all, and the rows are for nothing else."""
+    if not WRITES_OUTPUTS or not isinstance(entry.type.collection, Columns):
+        return ()
+    written = []
+    for number, stream in zip(entry.outputs, entry.dag.outputs, strict=True):
+        operators = _operators_before(entry.dag, stream)
+        if operators is None or not _has_plain_rows(stream.type.collection):
+            return ()
+        for delivery in plan.deliveries_of(number):
+            output = _output_of(plan, delivery)
+            if output is None:
+                return ()
+            written.append(RowsOfOutput(output, operators))
+    return tuple(written)
+
+
+def _operators_before(dag: Dag, stream: Stream) -> tuple[Operator, ...] | None:
+    """The operators between the rows of an input and a stream; None if Catalyst may not run one of them."""
+    makers = {each: vertex for vertex in dag.vertices for each in vertex.outputs}
+    operators: tuple[Operator, ...] = ()
+    while stream is not dag.inputs[0]:
+        vertex = makers[stream]
+        if not is_pushed_down(vertex.operator):
+            return None
+        (stream,), operators = vertex.inputs, (vertex.operator, *operators)
+    return operators
+
+
+def _output_of(plan: Plan, delivery: Delivery) -> int | None:
+    """The output of the program that a delivery is, as it comes; None if it is for something else, too."""
+    number = -1 - delivery.number
+    if delivery.how != STAY or number not in plan.outputs or plan.deliveries_of(number):
+        return None
+    stage = plan.stages[delivery.level - 1]
+    is_read = any(stream.number == number for vertex in stage.dag.vertices for stream in vertex.inputs)
+    return None if is_read else number
 
 
 def _has_plain_rows(of: Any) -> bool:
@@ -74,37 +120,62 @@ def _has_plain_rows(of: Any) -> bool:
 
 @dataclass(frozen=True)
 class WrittenOutput:
-    """The output of a query that Catalyst writes."""
+    """An output of a query that Catalyst writes."""
 
     input: str
     output: Output
-    columns: tuple[tuple[str, int], ...]
-    """The names of its columns, and their indices in the rows of a micro-batch."""
+    scan: int
+    """The scan that has the rows of the input."""
+    columns: InputColumns
+    """Where its columns are in the rows of a micro-batch."""
+    operators: tuple[Operator, ...]
+    """Those that make rows of the output of these."""
 
     @classmethod
-    def of(cls, given: Mapping[str, BoundInput], outputs: list[Output], places: list[list[int]]) -> Self | None:
-        """The only output of a query; None if Catalyst does not write it: rows need more, or the sink no Parquet."""
-        if len(outputs) != 1 or len(given) != 1:
-            return None
-        (output,), ((name, bound),) = outputs, given.items()
-        if not bound.written or output.to is None or not isinstance(folder(output.to), Local):
-            return None
-        return cls(name, output, tuple(zip(bound.frame.columns, places[0], strict=True)))
+    def all_of(
+        cls, given: Mapping[str, BoundInput], outputs: Iterable[Output], columns: Mapping[str, tuple[int, InputColumns]]
+    ) -> tuple[Self, ...]:
+        """The outputs that Catalyst writes: all of an input, or none, if the sink of one takes no Parquet. `columns`
+        are those of each input, with the number of its scan."""
+        by_stream: dict[int, list[Output]] = {}
+        for output in outputs:
+            by_stream.setdefault(output.stream, []).append(output)
+        written: list[Self] = []
+        for name, bound in given.items():
+            own = [
+                cls(name, output, *columns[name], each.operators)
+                for each in bound.written
+                for output in by_stream[each.stream]
+            ]
+            if all(each.output.to is not None and isinstance(folder(each.output.to), Local) for each in own):
+                written += own
+        return tuple(written)
 
     def write(self, rows: DataFrame, version: int, shards: int, run: str) -> int:
         """Writes the rows of a micro-batch to where the sink takes them; returns their number."""
         assert self.output.to is not None
         where = Path(self.output.to.rpartition("/")[0])
         own = where / f"{OWN}{run}"
-        frame = rows.select(*(self._column(name, index) for name, index in self.columns), sf.lit(1).cast("long"))
-        frame = frame.toDF(*(name for name, _ in self.columns), WEIGHTS)
+        frame = self._rows_of_input(rows)
+        for operator in self.operators:
+            frame = push_down(frame, operator)
+        schema = layout_of(rows_of(self.output)).schema
+        frame = frame.select(*(_plain_column(each) for each in schema), sf.lit(1).cast("long").alias(WEIGHTS))
         frame.coalesce(shards).write.parquet(f"file://{own}")
         return publish_files(own, Path(f"{self.output.to}{version:08}"), shards)
 
-    def _column(self, name: str, index: int) -> Column:
-        """A column of the rows; 0.0 in place of -0.0, as in all rows that have no order."""
-        column, kind = sf.col(str(index)), layout_of(rows_of(self.output)).schema.field(name).type
-        return sf.when(column == 0.0, 0.0).otherwise(column) if kind == pa.float64() else column
+    def _rows_of_input(self, rows: DataFrame) -> DataFrame:
+        """The rows of the input among those of a micro-batch, with its columns."""
+        own = rows.where(sf.col(SCAN) == self.scan)
+        if self.columns.kept is not None:
+            own = own.where(sf.col(str(self.columns.kept)))
+        return own.select(*(sf.col(str(index)).alias(name) for name, index in self.columns.columns))
+
+
+def _plain_column(field: pa.Field) -> Column:
+    """A column of an output; 0.0 in place of -0.0, as in all rows that have no order."""
+    column = sf.col(field.name)
+    return (sf.when(column == 0.0, 0.0).otherwise(column) if field.type == pa.float64() else column).alias(field.name)
 
 
 def publish_files(own: Path, staged: Path, shards: int) -> int:

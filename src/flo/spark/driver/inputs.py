@@ -11,18 +11,16 @@ every scan that has enough of its type, and null for the others.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-import narwhals as nw
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, IntegralType, StringType
 
 from flo.columns.changes import given_schema
-from flo.columns.expression import Expression
 from flo.core.collection import Collection
 from flo.core.errors import ElementError, OrderError, TypeMismatch, brief
 from flo.core.operator import Operator
@@ -30,9 +28,9 @@ from flo.program.dag import Dag
 from flo.shards.plan.stages import Entry, Plan
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.spark.arrow_rows import arrow_schema, arrow_type
-from flo.spark.driver.catalyst_outputs import is_written
+from flo.spark.driver.catalyst_outputs import SCAN, RowsOfOutput, rows_of_outputs
 from flo.spark.driver.file_statistics import UnreadColumns
-from flo.spark.driver.pushdown import are_distinct_names, for_catalyst, runs_in_catalyst, with_decimals
+from flo.spark.driver.pushdown import are_distinct_names, expression_of, is_pushed_down, push_down
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.driver.source_scans import SourceScan
 from flo.sql.catalyst import quoted
@@ -63,8 +61,8 @@ class BoundInput:
     """Whether Spark counts the rows, as `counter_name(…)`: tasks do not see those that Catalyst filters out."""
     checks: Entry | None = None
     """Another entry that rows must pass, too, or be diverted."""
-    written: bool = False
-    """Whether Catalyst has run all operators, and can write the output of the program."""
+    written: tuple[RowsOfOutput, ...] = ()
+    """The outputs that Catalyst can write, if they are all that the rows are for."""
     unread: UnreadColumns | None = None
     """Columns that Spark does not read, and that must have no nulls."""
 
@@ -75,19 +73,23 @@ class NativePrefix:
 
     operators: tuple[Operator, ...]
     entry: Entry
-    written: bool = False
-    """Whether they are the whole program, whose output Catalyst can write."""
+    written: tuple[RowsOfOutput, ...] = ()
+    """The outputs that are all that is left, if Catalyst can write them."""
 
     @classmethod
     def of(cls, entry: Entry, plan: Plan) -> NativePrefix:
         operators: tuple[Operator, ...] = ()
         while isinstance(entry.type.collection, Columns) and (first := _first_expression(entry.dag)) is not None:
             operator, rest = first
-            if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_in_catalyst(_expression(operator)):
-                break
             operators = (*operators, operator)
             entry = replace(entry, dag=rest)
-        return cls(operators, entry, is_written(plan, entry))
+        return cls(operators, entry, rows_of_outputs(plan, entry))
+
+    def every_operator(self) -> Iterator[Operator]:
+        """Yields these operators, and those before the outputs that Catalyst can write."""
+        yield from self.operators
+        for each in self.written:
+            yield from each.operators
 
 
 InputOrder: TypeAlias = str | tuple[str, str]
@@ -127,7 +129,7 @@ def bind_input(
     beside = [each for each in (position, WEIGHTS, partition, MALFORMED) if each is not None and each in frame.columns]
     names = [each for each in given_schema(of.element).names if each in frame.columns]
     frame = frame.select(*(sf.col(quoted(each)) for each in dict.fromkeys([*(names or frame.columns), *beside])))
-    written = native is not None and native.written and not beside
+    written = native.written if native is not None and not beside else ()
     runs_some = native is not None and (native.operators or written)
     if partitioned or native is None or not runs_some or MALFORMED in beside or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position, apart)
@@ -143,11 +145,11 @@ def bind_input(
     if position is not None:  # a map may replace the column
         beside[0] = f"{position} as it came"
         frame, position = frame.withColumn(beside[0], sf.col(quoted(position))), beside[0]
-    counted = any(isinstance(operator, FilterTables) for operator in native.operators)
+    counted = any(isinstance(operator, FilterTables) for operator in native.every_operator())
     if counted:
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
     for operator in native.operators:
-        frame = _push_down(frame, operator, beside)
+        frame = push_down(frame, operator, beside)
     return BoundInput(frame, native.entry, position, counted=counted, written=written, unread=unread)
 
 
@@ -155,7 +157,7 @@ def _columns_read(operators: Iterable[Operator]) -> frozenset[str] | None:
     """The columns of an input that its first operators read; None if they pass all on."""
     read: frozenset[str] = frozenset()
     for operator in operators:
-        read = read.union(*_expression(operator).reads)
+        read = read.union(*expression_of(operator).reads)
         if isinstance(operator, MapTables):
             return read
     return None
@@ -239,20 +241,15 @@ def _is_orderable(kind: pa.DataType) -> bool:
 
 
 def _first_expression(dag: Dag) -> tuple[Any, Dag] | None:
-    """The only operator that reads the input and the rest, if that operator is a column expression."""
+    """The only operator that reads the input and the rest, if Catalyst may run that operator."""
     readers = [vertex for vertex in dag.vertices if dag.inputs[0] in vertex.inputs]
     if len(readers) != 1 or dag.inputs[0] in dag.outputs:
         return None
     operator = readers[0].operator
-    if isinstance(operator, (MapTables, FilterTables)) and isinstance(_expression(operator), Expression):
+    if is_pushed_down(operator):
         rest = [vertex for vertex in dag.vertices if vertex is not readers[0]]
         return operator, Dag(list(readers[0].outputs), rest, dag.outputs)
     return None
-
-
-def _expression(operator: Any) -> Any:
-    """The function of a map or a filter."""
-    return getattr(operator.like, "keep" if isinstance(operator, FilterTables) else "f")
 
 
 def _has_row_types(frame: DataFrame, of: Collection) -> bool:
@@ -286,20 +283,6 @@ def _with_checks(name: str, frame: DataFrame, of: Collection, never_null: list[s
         fits = fits.when(misfit, sf.raise_error(sf.lit(MISFIT.format(name, reason))))
     # Catalyst takes the condition for nondeterministic, so it moves no other filter before it
     return frame.where(fits.otherwise(sf.spark_partition_id() >= 0))
-
-
-def _push_down(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
-    """Runs a map or a filter in Catalyst, and keeps the columns `beside` those of the rows."""
-    rows = nw.from_native(frame)
-    if isinstance(operator, FilterTables):
-        return rows.filter(for_catalyst(_expression(operator).columns[0][1])).to_native()
-    columns = {name: for_catalyst(each) for name, each in _expression(operator).columns}
-    projected = rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
-    return with_decimals(projected, _expression(operator).schema)
-
-
-SCAN = "scan"
-"""The first column, before those that are shared: the number of the scan."""
 
 
 def share_columns(types: Iterable[Iterable[Hashable]]) -> list[list[int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, reduce
@@ -33,7 +33,7 @@ from flo.shards.tasks.output_files import COUNT, Output
 from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
 from flo.shards.tasks.stage_task import StageTask
 from flo.spark.arrow_rows import arrow_schema, map_rows
-from flo.spark.driver.catalyst_outputs import WrittenOutput
+from flo.spark.driver.catalyst_outputs import SCAN, WrittenOutput
 from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
@@ -91,10 +91,14 @@ class SparkMicroBatches(MicroBatches):
         """Columns of inputs that Spark does not read, and that must have no nulls."""
         self.narrow = True
         """Whether all input rows are small."""
-        self.written: WrittenOutput | None = None
-        """The output that Catalyst writes, if it runs the whole program."""
+        self.written: tuple[WrittenOutput, ...] = ()
+        """The outputs that Catalyst writes."""
         pickle_with_spark()
         self.stages = [self._code_of(stage) for stage in plan.stages]
+        self._stages_beside = self.stages
+        """The stages when Catalyst has written its outputs."""
+        self._task_beside = self._input_task
+        """The task at the inputs that it has not read."""
         self._small_in_a_row = 0
         """How many micro-batches up to now were small."""
         self._small_expected = 1
@@ -108,8 +112,10 @@ class SparkMicroBatches(MicroBatches):
     def _shard(self) -> Column:
         return col("shard")  # modulo the number of tasks, it is the number of the task
 
-    def _code_of(self, stage: Stage) -> Code | LoadedCode:
-        item = (stage, self.deliveries_from(stage), tuple(self.outputs))
+    def _code_of(self, stage: Stage, written: Collection[str] = ()) -> Code | LoadedCode:
+        """A stage for tasks. Of the outputs that are `written` already, they say only whether these have ended."""
+        outputs = tuple(replace(each, how=COUNT, to=None) if each.name in written else each for each in self.outputs)
+        item = (stage, self.deliveries_from(stage), outputs)
         return LoadedCode(item) if holds_segment(stage.dag) else Code.of(item)
 
     def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
@@ -128,27 +134,31 @@ class SparkMicroBatches(MicroBatches):
                 None if own.kept is None else place[own.kept],
             )
 
-        self._input_task = InputTask(
-            tuple(
-                tuple(columns(name, own, place) for name, own in scan.inputs.items())
-                for scan, place in zip(scans, places, strict=True)
-            ),
-            self.shards,
-            self.folder if divert else None,
-        )
+        read = [
+            {name: columns(name, own, place) for name, own in scan.inputs.items()}
+            for scan, place in zip(scans, places, strict=True)
+        ]
+        by_name = {name: (number, each) for number, scan in enumerate(read) for name, each in scan.items()}
+        self.written = WrittenOutput.all_of(given, self.outputs, by_name)
+        names, by_catalyst = {each.output.name for each in self.written}, {each.input for each in self.written}
+        self._stages_beside = [self._code_of(stage, names) for stage in self.plan.stages]
+        tasks = tuple(tuple(scan.values()) for scan in read)
+        self._input_task = InputTask(tasks, self.shards, self.folder if divert else None)
+        left = tuple(tuple(each for name, each in scan.items() if name not in by_catalyst) for scan in read)
+        self._task_beside = replace(self._input_task, scans=left)
         self.read_once = describe_shared(scans)
         self._input_names = self.names.name_inputs(given)
         fields = [field for each in given.values() for field in each.frame.schema if field.name != MALFORMED]
         self.narrow = all(is_narrow(field.dataType) for field in fields)
         self.counted = {name for name, each in given.items() if each.counted}
         self.unread = [each.unread for each in given.values() if each.unread is not None]
-        self.written = WrittenOutput.of(given, self.outputs, places)
         frames = in_shared_columns(scans, places)
         return {name: frames[name] for name in given}
 
-    def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None) -> DataFrame:
+    def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None, task: InputTask | None = None) -> DataFrame:
         """The rows of inputs as blobs, addressed to shards."""
-        task = replace(self._input_task, hot=hot_in(batch.state_versions) if batch is not None else {})
+        hot = hot_in(batch.state_versions) if batch is not None else {}
+        task = replace(task or self._input_task, hot=hot)
         return rows.mapInArrow(SparkTask(self._input_names, task), BLOBS)
 
     def _with_now(self, frame: DataFrame, version: int) -> DataFrame:
@@ -199,23 +209,41 @@ class SparkMicroBatches(MicroBatches):
         return self.spark._jsparkSession.streams().get(streaming).streamingQuery().lastExecution()
 
     def _run_large(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
-        if self.written is not None:
-            return self._write_output(self.written, rows, batch)
+        if self.written:
+            return self._write_outputs(rows, batch)
         return self.run_stages(self._with_now(self.read_inputs(rows, batch), batch.version), batch)
 
-    def _write_output(self, written: WrittenOutput, rows: DataFrame, batch: MicroBatch) -> Outcome:
-        """Runs a micro-batch in Catalyst, which writes the output. The stage runs here, and receives nothing."""
+    def _write_outputs(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
+        """Runs a micro-batch of which Catalyst writes outputs. Their stages run, too, and receive none of these rows:
+        here, if there are no others."""
         started, version = time.monotonic(), batch.version
-        with self._errors(version):
-            count = written.write(rows, version, self.shards, self.run)
-        taken = {written.input: count} | self._count_input_rows(rows)
-        reports = [{"taken": taken, "rows": {written.output.name: count}, "input_seconds": time.monotonic() - started}]
-        ((stage, deliveries, _),) = (code.load() for code in self.stages)
-        code = LoadedCode((stage, deliveries, (replace(written.output, how=COUNT, to=None),)))
-        sent = StageTask(code, replace(batch, tasks=1)).run_alone(0, [])
-        reports += raise_reported([unpickle(blob.data) for blob in read_blobs(sent)])
-        self._note_size(sum(taken.values()) <= FEW_ROWS)
-        return self.summarize(version, reports, time.monotonic() - started)
+        left = [number for number, inputs in enumerate(self._task_beside.scans) if inputs]
+        try:
+            if len(self.written) + bool(left) > 1:  # several jobs read the rows
+                rows = self._hold(rows)
+            with self._errors(version):
+                counts = {each.output.name: each.write(rows, version, self.shards, self.run) for each in self.written}
+            taken = {each.input: counts[each.output.name] for each in self.written} | self._count_input_rows(rows)
+            report = {"taken": taken, "rows": counts, "input_seconds": time.monotonic() - started}
+            if left or self.now is not None or len(self.plan.stages) > 1 or self.plan.natives:
+                read = self.read_inputs(rows.where(col(SCAN).isin(left)), batch, self._task_beside)
+                return self.run_stages(self._with_now(read, version), batch, self._stages_beside, [report])
+            (code,) = self._stages_beside
+            sent = StageTask(code, replace(batch, tasks=1)).run_alone(0, [])
+            reports = [report, *raise_reported([unpickle(blob.data) for blob in read_blobs(sent)])]
+            self._note_size(sum(taken.values()) <= FEW_ROWS)
+            return self.summarize(version, reports, time.monotonic() - started)
+        finally:
+            self._release()
+
+    def _hold(self, rows: DataFrame) -> DataFrame:
+        """The same rows, which executors hold until the micro-batch has run: those that read them get the same."""
+        self._held.append(rows.persist())
+        return self._held[-1]
+
+    def _release(self) -> None:
+        while self._held:
+            self._held.pop().unpersist()
 
     def _note_size(self, is_small: bool) -> None:
         """Notes whether a micro-batch was small."""
@@ -249,22 +277,30 @@ class SparkMicroBatches(MicroBatches):
         stages = tuple(code for code in self.stages if isinstance(code, Code))
         return SmallBatchTask(inputs, stages, FEW_BYTES)
 
-    def run_stages(self, frame: DataFrame, batch: MicroBatch) -> Outcome:
-        """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them."""
+    def run_stages(
+        self,
+        frame: DataFrame,
+        batch: MicroBatch,
+        stages: Sequence[Code | LoadedCode] = (),
+        reports: Sequence[Any] = (),
+    ) -> Outcome:
+        """Runs a micro-batch in stages, on the blobs of the inputs, with what Catalyst does between them. `reports` are
+        on what it did before."""
         started, version = time.monotonic(), batch.version
         try:
             frame = self._add_natives(frame, 0, version)
-            for number, code in enumerate(self.stages, 1):
+            for number, code in enumerate(stages or self.stages, 1):
                 task = StageTask(code, batch)
                 if isinstance(code, LoadedCode):
                     frame = self._run_in_driver(frame, task, version)
                 else:
                     frame = self._add_stage(frame, SparkTask(self.names.stages[number], task))
                 frame = self._add_natives(frame, number, version)
-            return self._outcome(frame, version, self._collect_reports(frame, version), started, self.tasks)
+            collected = [*reports, *self._collect_reports(frame, version)]
+            started -= sum(each["input_seconds"] for each in reports)
+            return self._outcome(frame, version, collected, started, self.tasks)
         finally:
-            while self._held:
-                self._held.pop().unpersist()
+            self._release()
 
     def _add_stage(self, frame: DataFrame, task: Any) -> DataFrame:
         return frame.repartitionById(self.tasks, self._shard).mapInArrow(task, BLOBS)
@@ -285,8 +321,7 @@ class SparkMicroBatches(MicroBatches):
         natives = self.plan.natives_after(level)
         if not natives:
             return frame
-        held = frame.persist()
-        self._held.append(held)
+        held = self._hold(frame)
         self._collect_reports(held.where(col("delivery") == REPORT), version)
         parts = [held.where(~col("delivery").isin([each.delivery.number for each in natives]))]
         for each in natives:
@@ -331,7 +366,7 @@ class SparkMicroBatches(MicroBatches):
             received[each.get("stage", 0)] += each.get("received", 0)
         outcome = self.summarize(version, reports, time.monotonic() - started)
         taken = {**outcome.taken, **self._count_input_rows(frame)}
-        has_few_rows = self.written is None or sum(taken.values()) <= FEW_ROWS
+        has_few_rows = not self.written or sum(taken.values()) <= FEW_ROWS
         self._note_size(has_few_rows and max(received.values()) <= FEW_BYTES)
         return replace(outcome, taken=taken)
 

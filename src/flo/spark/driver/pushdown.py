@@ -1,4 +1,5 @@
-"""The column expressions that Catalyst may run: those that give the same results there as on Arrow, for all values.
+"""The column expressions that Catalyst may run, and how: those that give the same results there as on Arrow, for all
+values.
 
 An expression is pushed down only if all functions that it calls are listed, for the types of their operands. Tests
 compare each entry with Spark on values that distinguish the engines; an entry without such a test fails. Not listed
@@ -22,6 +23,7 @@ import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import product
+from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
@@ -33,6 +35,8 @@ from flo.columns.expression import Expression
 from flo.columns.nodes import ColumnNode
 from flo.shards.tasks.input_task import OFFSET, PARTITION
 from flo.tables.io.files import WEIGHTS
+from flo.tables.operators.elementwise import FilterTables, MapTables
+from flo.tables.values import layout_of
 
 PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]", "decimal")
 """The types whose columns pass through Spark unchanged. Decimals are one, whatever their digits are."""
@@ -50,7 +54,8 @@ LARGEST_DIVISOR = 2**62
 DAY_FORMAT = "%Y-%m-%d"
 TIME_FORMATS = {"%H:%M": (0, 5), "%H": (0, 2), "%M": (3, 2)}
 """Formats of times, as parts of what Spark writes after the day: where they start, and how long they are."""
-PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_#]*")
+"""Names that mean one column to Spark. Columns of SQL that were renamed have a `#`."""
 
 FunctionKey = tuple[str, tuple[str, ...]]
 Allowed = Callable[[FunctionCall], bool]
@@ -155,6 +160,28 @@ ALLOWED: dict[FunctionKey, Allowed] = {
 
 RESERVED = (WEIGHTS, PARTITION, OFFSET)
 """Columns that a DataFrame may have besides those of the rows."""
+
+
+def expression_of(operator: Any) -> Any:
+    """The function of a map or a filter."""
+    return getattr(operator.like, "keep" if isinstance(operator, FilterTables) else "f")
+
+
+def is_pushed_down(operator: Any) -> bool:
+    """Whether an operator is a map or a filter that Catalyst may run."""
+    if not isinstance(operator, (MapTables, FilterTables)) or not isinstance(expression_of(operator), Expression):
+        return False
+    return WEIGHTS not in layout_of(operator.outputs[0]).names and runs_in_catalyst(expression_of(operator))
+
+
+def push_down(frame: DataFrame, operator: Any, beside: Iterable[str] = ()) -> DataFrame:
+    """Runs a map or a filter in Catalyst, and keeps the columns `beside` those of the rows."""
+    rows = nw.from_native(frame)
+    if isinstance(operator, FilterTables):
+        return rows.filter(for_catalyst(expression_of(operator).columns[0][1])).to_native()
+    columns = {name: for_catalyst(each) for name, each in expression_of(operator).columns}
+    projected = rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
+    return with_decimals(projected, expression_of(operator).schema)
 
 
 def runs_in_catalyst(expression: Expression) -> bool:

@@ -79,7 +79,7 @@ class Query(QueryOutputs[View]):
             writer = writer.trigger(**trigger)
         settings = task_settings(batches.narrow) | STREAMING
         settings |= local_log_settings(batches.spark) if "://" not in offsets else {}
-        settings |= PARQUET if batches.written is not None else {}
+        settings |= PARQUET if batches.written else {}
         with hold_settings(batches.spark, settings):
             try:
                 self._query = writer.start()
