@@ -12,7 +12,7 @@ import pytest
 
 from flo.shards.tasks import context
 from flo.shards.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
-from flo.shards.tasks.context import LOADED, Code, enter_task
+from flo.shards.tasks.context import FORGOTTEN, LOADED, Code, enter_task
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
 
@@ -105,14 +105,14 @@ def test_what_is_exempt_and_no_longer_used_goes_when_that_is_asked_for() -> None
     subprocess.run([sys.executable, "-c", EXEMPT], check=True)
 
 
-def test_a_task_is_told_when_loaded_code_is_dropped() -> None:
+def test_a_task_is_told_now_and_then_that_loaded_code_was_dropped() -> None:
     asked: list[bool] = []
     enter_task(0, lambda: None, asked.append)  # type: ignore[arg-type, return-value]
     context._load.cache_clear()
     try:
-        for number in range(LOADED + 2):
+        for number in range(LOADED + 2 * FORGOTTEN):
             assert Code.of(number).load() == number
     finally:
         context._load.cache_clear()
         enter_task(0, lambda: None)  # type: ignore[arg-type, return-value]
-    assert asked == [False] * LOADED + [True] * 2
+    assert asked == [False] * LOADED + 2 * [*[False] * (FORGOTTEN - 1), True]

@@ -20,6 +20,9 @@ from flo.shards.tasks.state import StateVersions
 
 LOADED = 64
 """So many pickled objects a process keeps loaded."""
+FORGOTTEN = 16
+"""A full process looks for what it has forgotten once for so many objects that it loads: it scans all of Python's
+objects for that, which takes longer than a small task."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class LoadedCode:
 def _load(data: bytes) -> Any:
     """Loads pickled code, once per process."""
     code = pickle.loads(data)
-    _current.after_loading(_load.cache_info().currsize == LOADED)
+    loads = _load.cache_info()
+    _current.after_loading(loads.currsize == LOADED and loads.misses % FORGOTTEN == 0)
     return code
 
 
@@ -99,8 +103,8 @@ _current = _Current()
 def enter_task(
     number: int, micro_batch: Callable[[], MicroBatch], after_loading: Callable[[bool], None] = lambda is_full: None
 ) -> None:
-    """Say which task this thread runs from now on. `after_loading` is called when it has loaded code,
-    and told whether other code was forgotten for it."""
+    """Say which task this thread runs from now on. `after_loading` is called when it has loaded code, and told whether
+    to look for code that was forgotten."""
     _current.number, _current.micro_batch, _current.after_loading = number, micro_batch, after_loading
 
 
