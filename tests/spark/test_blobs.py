@@ -7,12 +7,28 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from flo.shards.tasks import context
-from flo.shards.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
+from flo.shards.tasks.blobs import (
+    ALIGNED,
+    GROWN,
+    PIECE,
+    REPORT,
+    SCHEMA,
+    WEIGHTS,
+    Blob,
+    pack_table,
+    read_blobs,
+    report_blob,
+    unpack_table,
+    unpickle,
+    write_packed,
+)
 from flo.shards.tasks.context import FORGOTTEN, LOADED, Code, enter_task
+from flo.tables.values import WEIGHT
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
 
@@ -69,6 +85,16 @@ def test_numbers_begin_where_they_may_and_few_hold_no_memory_of_many() -> None:
     }
     assert all(data.address % ALIGNED == 0 for data in found.values())
     assert not content.address <= found[3].address < content.address + content.size
+
+
+@pytest.mark.parametrize("rows", [10, GROWN // 16 + 1])
+def test_a_packed_table_has_the_size_that_it_needs(rows: int) -> None:
+    table = pa.table({"n": np.arange(rows), WEIGHT: np.ones(rows, np.int64)})
+    packed = pack_table(table)
+    sink = pa.BufferOutputStream()
+    write_packed(table, sink)
+    assert packed.equals(sink.getvalue())
+    assert unpack_table(packed).equals(table.cast(pa.schema([("n", pa.int64()), WEIGHTS])))
 
 
 def test_ends_and_notes_stay_apart() -> None:
