@@ -39,6 +39,13 @@ def column(kind: str, rng: random.Random, count: int) -> tuple[pa.Array, list[An
         case "decimal":
             values = [rng.choice([*WIDE, rng.randrange(-(10**38) + 1, 10**38)]) for _ in range(count)]
             return pa.array(list(map(Decimal, values)), pa.decimal128(38, 0)), values
+        case "short decimal" | "nearly short decimal":
+            beyond = [] if kind == "short decimal" else [2**63, -(2**63) - 1, 2**64 - 1]
+            values = [rng.choice([*INTS, *beyond, rng.randrange(-(10**6), 10**6)]) for _ in range(count)]
+            return pa.array(list(map(Decimal, values)), pa.decimal128(38, 0)), values
+        case "price":
+            values = [rng.choice([-1, 0, 1, rng.randrange(10**10)]) for _ in range(count)]
+            return pa.array(list(map(Decimal, values)), pa.decimal128(15, 0)), values
     values = [rng.choice([0, 1]) for _ in range(count)]
     return pa.array(values, pa.int8()), values
 
@@ -48,7 +55,7 @@ def exact(number: Any) -> Fraction:
     return Fraction(number) if math.isfinite(number) else Fraction(0)
 
 
-KINDS = ("float", "near", "int", "decimal", "bool")
+KINDS = ("float", "near", "int", "decimal", "short decimal", "nearly short decimal", "price", "bool")
 
 
 @pytest.mark.parametrize("heaviest", [3, 2**40])

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, largest
+from flo.columns.indices import Indices, Numbers, has_all, largest
 from flo.tables.state.grouping import RowsByKey
 from flo.tables.state.limbs import (
     BITS,
@@ -60,14 +60,23 @@ class Addends:
 
     array: pa.Array
 
-    @property
-    def is_signed_integer(self) -> bool:
+    @cached_property
+    def integers(self) -> Indices | None:
+        """The numbers in units of their last place, if all are integers of 64 bits in these, as most decimals are."""
         kind = self.array.type
-        return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
+        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+            return np.asarray(self.array.cast(pa.int64()))
+        if pa.types.is_decimal(kind):
+            low, high = words_of(self.array).view(np.int64).T
+            return low if has_all(high == low >> 63) else None
+        return None
 
     @cached_property
     def parts(self) -> Parts:
-        return parts_of(self.array)
+        integers = self.integers
+        if integers is None:
+            return _parts_of_wide(self.array)
+        return Parts([integers & _PART_MASK, integers >> PART & _PART_MASK, integers >> 2 * PART], 0)
 
     def split_digits(self) -> Iterator[tuple[int, Indices]]:
         return split_digits(self.array)
@@ -107,22 +116,25 @@ class ColumnProduct:
         return Parts(terms, unit + other_unit)
 
 
-def parts_of(array: pa.Array) -> Parts:
-    """Return the numbers of a column in parts."""
+def words_of(array: pa.Array) -> Numbers:
+    """Return the words of each decimal of a column, the lower first."""
+    words: Numbers = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, 2)
+    return words[array.offset : array.offset + len(array)]
+
+
+def _parts_of_wide(array: pa.Array) -> Parts:
+    """Return numbers that are not integers of 64 bits in parts."""
     if pa.types.is_floating(array.type):
         return _parts_of_floats(np.asarray(array.cast(pa.float64())))
     if pa.types.is_decimal(array.type):
-        words = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, 2)[array.offset : array.offset + len(array)]
-        low, high = words[:, 0], words[:, 1].view(np.int64)
+        low, high = words_of(array).T
+        high = high.view(np.int64)
         middle = (low >> np.uint64(2 * PART)).astype(np.int64) | high << 64 - 2 * PART & _PART_MASK
         rest = 3 * PART - 64  # the bits of the high word that are in the middle part
         parts = [_low(low, 0), _low(low, PART), middle & _PART_MASK, high >> rest & _PART_MASK, high >> rest + PART]
         return Parts(parts, 0)
-    if pa.types.is_uint64(array.type):
-        unsigned = np.asarray(array)
-        return Parts([_low(unsigned, shift) for shift in (0, PART, 2 * PART)], 0)
-    values = np.asarray(array.cast(pa.int64()))
-    return Parts([values & _PART_MASK, values >> PART & _PART_MASK, values >> 2 * PART], 0)
+    unsigned = np.asarray(array)  # of 64 bits
+    return Parts([_low(unsigned, shift) for shift in (0, PART, 2 * PART)], 0)
 
 
 def _parts_of_floats(values: Floats) -> Parts:
@@ -162,12 +174,11 @@ def _sum_few_floats(values: list[float], weights: list[int], rows: RowsByKey) ->
 def sum_numbers(column: Addends | ColumnProduct, weights: Indices, rows: RowsByKey) -> Limbs:
     """Return Σ number · weight over the rows of each key.
 
-    1. Integers whose sums cannot overflow are added as they are.
+    1. Integers whose sums cannot overflow are added as they are, and so are decimals of 64 bits.
     2. Many numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
     3. Other numbers are split into digits, and these are added.
     """
-    if isinstance(column, Addends) and column.is_signed_integer:
-        values = np.asarray(column.array.cast(pa.int64()))
+    if isinstance(column, Addends) and (values := column.integers) is not None:
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             return Limbs(0, rows.add(values * weights)[np.newaxis]).carry()
     if len(weights) <= FEW:
