@@ -60,7 +60,7 @@ class Addends:
 
     array: pa.Array
 
-    @cached_property
+    @property
     def integers(self) -> Indices | None:
         """The numbers in units of their last place, if all are integers of 64 bits in these, as most decimals are."""
         kind = self.array.type
