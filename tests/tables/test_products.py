@@ -47,7 +47,7 @@ def column(kind: str, rng: random.Random, count: int) -> tuple[pa.Array, list[An
             values = [rng.choice([-1, 0, 1, rng.randrange(10**10)]) for _ in range(count)]
             return pa.array(list(map(Decimal, values)), pa.decimal128(15, 0)), values
     values = [rng.choice([0, 1]) for _ in range(count)]
-    return pa.array(values, pa.int8()), values
+    return pa.array(values, pa.int8()) if kind == "bit" else pa.array(list(map(bool, values)), pa.bool_()), values
 
 
 def exact(number: Any) -> Fraction:
@@ -55,7 +55,7 @@ def exact(number: Any) -> Fraction:
     return Fraction(number) if math.isfinite(number) else Fraction(0)
 
 
-KINDS = ("float", "near", "int", "decimal", "short decimal", "nearly short decimal", "price", "bool")
+KINDS = ("float", "near", "int", "decimal", "short decimal", "nearly short decimal", "price", "bit", "bool")
 
 
 @pytest.mark.parametrize("heaviest", [3, 2**40])

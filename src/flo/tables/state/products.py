@@ -69,7 +69,7 @@ class Addends:
         if pa.types.is_decimal(kind):
             low, high = words_of(self.array).view(np.int64).T
             return low if has_all(high == low >> 63) else None
-        return None
+        return np.asarray(self.array.cast(pa.int64())) if pa.types.is_boolean(kind) else None
 
     @cached_property
     def parts(self) -> Parts:
