@@ -16,7 +16,7 @@ import pytest
 
 import flo
 from flo.local.query import LocalQuery
-from flo.shards.checkpoint.change_folders import StoredChanges
+from flo.shards.checkpoint.change_folders import LOG, StoredChanges
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.sinks.sinks import Changes, Memory
 from flo.shards.sinks.upserts import Upsert
@@ -110,10 +110,12 @@ def test_a_crash_while_sinks_get_the_difference(place: Place, before: bool, monk
         compare(place, query)
 
 
-def test_a_crash_before_a_folder_shows_a_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shown", [0, 1], ids=["the first", "a later one"])
+def test_a_crash_before_a_folder_shows_a_version(shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, "changes")
     with start(place) as query:
-        push(query, ("a", 1))
+        for number in range(shown):
+            push(query, ("a", number))
         with monkeypatch.context() as patch:
             patch.setattr(Changes, "commit", stop)
             with pytest.raises(Stop):
@@ -122,6 +124,16 @@ def test_a_crash_before_a_folder_shows_a_version(tmp_path: Path, monkeypatch: py
         compare(place, query)
         push(query, ("c", 3))
         compare(place, query)
+
+
+def test_a_folder_whose_log_was_removed_is_not_taken_for_one_that_never_showed_a_version(tmp_path: Path) -> None:
+    place = Place(tmp_path, "changes")
+    with start(place) as query:
+        push(query, ("a", 1))
+        push(query, ("b", 2))
+    (place.path / LOG).unlink()
+    with pytest.raises(flo.CheckpointError, match="holds nothing, but the checkpoint has given it changes"):
+        start(place)
 
 
 def test_a_difference_has_no_row_that_is_the_same(tmp_path: Path) -> None:

@@ -100,14 +100,14 @@ def version_folder(version: int) -> str:
 
 def has_versions(where: Folder, log: ChangeLog) -> bool:
     """Whether a folder has a base or a version. A user may have removed all but the log."""
-    return bool(log.files) or any(number <= log.newest for number in _numbers(where))
+    return bool(log.files) or any(number <= log.newest for number in version_numbers(where))
 
 
 def remove_changes(where: Folder) -> None:
     """Removes all versions."""
     where.remove(LOG)
     where.remove(BASE)
-    for number in _numbers(where):
+    for number in version_numbers(where):
         where.remove(version_folder(number))
 
 
@@ -119,7 +119,7 @@ def commit_changes(where: Folder, log: ChangeLog, retention: Retention | None, a
     if before is not None and (adopts or before.checkpoint == log.checkpoint):
         schema = _common_schema(before.rows, log.rows).serialize().to_pybytes().hex()
         newest = max(log.newest, before.newest)
-        for number in _numbers(where) if newest > before.newest + 1 else ():
+        for number in version_numbers(where) if newest > before.newest + 1 else ():
             if before.newest < number < newest:  # taken, and never committed
                 where.remove(version_folder(number))
         log = replace(log, base=before.base, files=before.files, newest=newest, schema=schema, backs=before.backs)
@@ -155,7 +155,7 @@ def abandon_changes(where: Folder, after: int) -> None:
     last = after - 1 if log.base == after and not log.files else after
     if log.newest > after:
         replace(log, newest=after, base=min(log.base, last), backs=(*log.backs, after)).write(where)
-    for number in _numbers(where):
+    for number in version_numbers(where):
         if number > last:
             where.remove(version_folder(number))
 
@@ -165,7 +165,7 @@ def _newest_expired(where: Folder, log: ChangeLog, retention: Retention) -> int:
     upto = max(log.base, log.newest - retention.versions)
     if not retention.seconds:
         return upto
-    for number, following in pairwise(number for number in _numbers(where) if number > log.base):
+    for number, following in pairwise(number for number in version_numbers(where) if number > log.base):
         ages = [age for _, age in where.files(version_folder(following)).values()]
         if following > log.newest or max(ages, default=0.0) <= retention.seconds:
             return min(upto, number - 1)
@@ -210,12 +210,12 @@ def _remove_old(where: Folder, before: ChangeLog, now: ChangeLog) -> None:
     held = {file.split("/")[1] for log in (before, now) for file in log.files}
     for name in set(where.folders(BASE)) - held:
         where.remove(f"{BASE}/{name}")
-    for number in _numbers(where):
+    for number in version_numbers(where):
         if number <= before.base:
             where.remove(version_folder(number))
 
 
-def _numbers(where: Folder) -> list[int]:
+def version_numbers(where: Folder) -> list[int]:
     """The versions that have a folder, in order."""
     numbers = (name.removeprefix("version=") for name in where.folders() if name.startswith("version="))
     return [int(number) for number in numbers if number.isdecimal()]

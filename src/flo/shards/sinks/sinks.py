@@ -33,6 +33,7 @@ from flo.shards.checkpoint.change_folders import (
     parts_of,
     remove_changes,
     version_folder,
+    version_numbers,
 )
 from flo.shards.checkpoint.retention import Retention
 from flo.shards.sinks.output_changes import ColumnChanges, Held, OutputChanges, loose_schema, schema_of
@@ -389,7 +390,9 @@ class Changes(Sink):
         commit_changes(self.folder, log, self.retention, adopts=changes.alone)
 
     def recover(self, changes: OutputChanges) -> None:
-        if self.folder.folders(version_folder(changes.version)) or self.folder.names(version_folder(changes.version)):
+        taken = version_numbers(self.folder)
+        is_first = ChangeLog.read(self.folder) is None and taken == [changes.version]
+        if is_first or (changes.version in taken and self.held(changes.checkpoint, changes.output) is not None):
             self.commit(changes)
 
     def write_result(self, name: str, result: Any) -> bool:
