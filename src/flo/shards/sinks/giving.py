@@ -252,8 +252,7 @@ class Giving:
         for output in self._outputs:
             sink, given = self._sinks[output.name], self._known.get(output.name)
             held = self._held(output.name)
-            is_behind = held is None or (held.version is not None and given is not None and held.version < given.version)
-            if given is not None and is_behind:
+            if given is not None and (held is None or (held.version is not None and held.version < given.version)):
                 outcome = Outcome(given.version, {}, {}, 0, {}, 0.0)
                 sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
                 self._last_held.pop(output.name)
