@@ -20,6 +20,8 @@ from flo.core.untyped import TypeForm
 
 _EXACT = {arrow: kind for kind, arrow in PLAIN.items() if kind is not Decimal}
 """The Python types of the Arrow types that they have by default."""
+OWN = "±"
+"""The names of the engine's own columns of weights begin with this."""
 
 
 def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
@@ -30,6 +32,12 @@ def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
 @lru_cache(maxsize=1024)
 def _row_type(fields: tuple[tuple[str, object], ...]) -> Any:
     columns = tuple(name for name, _ in fields)
+    for name in columns:
+        if name.startswith(OWN):
+            raise TypeMismatch(
+                f"a column must not be named {name!r}: weights of rows are in columns whose names begin with `{OWN}`",
+                instead=((f"{name.lstrip(OWN) or 'weight'!r}", "another name"),),
+            ).at_users_line()
     base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
     row: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
     row.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
