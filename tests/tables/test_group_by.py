@@ -408,8 +408,8 @@ def test_a_group_may_be_named_as_an_argument_is(name: str) -> None:
     assert {tuple(row.values())[:3] for row in loop.result()["groups"].to_pylist()} == expected
 
 
-@pytest.mark.parametrize("name", ["±", "±Σ"])
-def test_no_column_has_the_name_of_weights(name: str) -> None:
+@pytest.mark.parametrize("name", ["±", "±Σ", "⊗"])
+def test_no_column_has_a_name_of_the_engine(name: str) -> None:
     rows = flo.Flow("named").input("rows", flo.ZSet[Named])
     with pytest.raises(flo.TypeMismatch, match="a column must not be named"):
         rows.with_columns(**{name: nw.col("k")})

@@ -21,8 +21,8 @@ from flo.core.untyped import TypeForm
 
 _EXACT = {arrow: kind for kind, arrow in PLAIN.items() if kind is not Decimal}
 """The Python types of the Arrow types that they have by default."""
-OWN = "±"
-"""The names of the engine's own columns of weights begin with this."""
+OWN, ENDED = "±", "⊗"
+"""The names of columns that rows have beside those of users begin with these."""
 
 
 def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
@@ -34,10 +34,10 @@ def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
 def _row_type(fields: tuple[tuple[str, object], ...]) -> Any:
     columns = tuple(name for name, _ in fields)
     for name in columns:
-        if name.startswith(OWN):
+        if name.startswith((OWN, ENDED)):
             raise TypeMismatch(
-                f"a column must not be named {name!r}: weights of rows are in columns whose names begin with `{OWN}`",
-                instead=((f"{name.lstrip(OWN) or 'weight'!r}", "another name"),),
+                f"a column must not be named {name!r}: the names of the engine's own columns begin with {name[0]!r}",
+                instead=((repr(name[1:] or "column"), "another name"),),
             ).at_users_line()
     base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
     own = {"__slots__": (), "_columns": columns, "_given": fields, "__module__": __name__}

@@ -22,7 +22,7 @@ WEIGHT = OWN
 WEIGHT_FIELD = pa.field(WEIGHT, pa.int64(), nullable=False)
 SUMMED = f"{OWN}Σ"
 """The weight column of a table whose rows are sums of rows by group (`OnTables.sum_early`)."""
-COPY = "copy/"
+COPY = f"{OWN}copy"
 """The column that says which rows of a table are copies of those in the shard of their key."""
 
 
