@@ -430,6 +430,19 @@ def test_restarts_with_and_without_rows_that_were_left_out(
         rescale(str(tmp_path), rng.randint(1, 3))
 
 
+def test_a_retraction_is_rejected_where_rows_were_left_out(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
+    rng = random.Random(1)
+    rows = [draw_row(rng)._replace(key="a", whole=place) for place in range(20)]
+    Simulated(extremes_flow(), tmp_path, shards=1, retracting={}).turn({"rows": dict.fromkeys(rows, 1)})
+    rescale(str(tmp_path), 3)
+    later = Simulated(extremes_flow(), tmp_path)
+    later.turn({"rows": {rows[3]: 1}})
+    with pytest.raises(FloError, match="was built from rows that are never retracted"):
+        later.turn({"rows": {rows[19]: -1}})
+
+
 def test_equal_rows_are_sent_once() -> None:
     plan = plan_of(values_flow())
     by: Any = summed_delivery(plan).by
@@ -444,3 +457,29 @@ def test_equal_rows_are_sent_once() -> None:
     assert keys.tolist() == by.key_numbers(0, sums).tolist()
     answers = iter([True, False])  # few keys, and many rows
     assert by.sum_early(twice, lambda rows, keys: next(answers))[0] is twice
+
+
+class Priced(NamedTuple):
+    shop: int
+    price: int
+
+
+def test_a_named_state_that_lacks_rows_rejects_retractions(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The input was a bag. Now it is a z-set, and the name says that the state is the same."""
+    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
+
+    def build(bag: bool) -> flo.Flow:
+        flow = flo.Flow("named")
+        kind: Any = flo.Bag[Priced] if bag else flo.ZSet[Priced]
+        rows = flow.input("rows", kind)
+        given = rows.to_zset() if bag else rows
+        flow.output("most", given.group_by("shop").agg(most=flo.max("price")).named("most"))
+        return flow
+
+    with build(bag=True).on(flo.here).start(checkpoint=tmp_path, shards=2) as query:
+        query.push(rows=[Priced(number % 3, number) for number in range(30)])
+    with build(bag=False).on(flo.here).start(checkpoint=tmp_path, changed="fill") as query:
+        query.push(rows=[Priced(0, 40)])
+        with pytest.raises(FloError, match="was built from rows that are never retracted"):
+            query.push(rows={Priced(0, 40): -1})

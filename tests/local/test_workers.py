@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import pyarrow as pa
 import pytest
 
 import flo
@@ -103,6 +105,18 @@ def test_a_sequence_keeps_its_order_when_its_rows_are_split() -> None:
         assert several.result()["newest"] == one.result()["newest"]
         program = windows().on(flo.here)
         assert outcome(program, several) == outcome(program, one)
+
+
+def test_windows_of_rows_whose_type_is_made_of_a_schema() -> None:
+    """The rows of a window are sent to the next stage with their type, which no module contains."""
+    row = flo.rows(pa.schema({"k": pa.int64(), "t": pa.int64()}))
+    flow = flo.Flow("schema")
+    given = flow.input("rows", flo.Sequence[row])  # type: ignore[valid-type]
+    flow.output("kept", given.tumbling(5, time="t").nest(lambda window: window.filter(nw.col("k") > 1)).flatten())
+    with in_workers(flow) as loop:
+        loop.push(rows=[row(number % 4, number) for number in range(12)])
+        assert loop.result()["kept"]["t"].to_pylist() == [2, 3, 6, 7]
+    assert pickle.loads(pickle.dumps(row)) is row
 
 
 def inverse(each: Sale) -> float:

@@ -384,3 +384,36 @@ def test_what_python_orders_in_another_way_stays_on_values() -> None:
         return Backwards(row.count)
 
     assert not grouping(on_tables(program(Row, {}, {"least": flo.min(key)}), TYPES)[0])
+
+
+class Named(NamedTuple):
+    k: int
+    i: int
+    x: float
+
+
+@pytest.mark.parametrize("name", ["==0", "==1", "0:0"])
+def test_a_group_may_be_named_as_an_argument_is(name: str) -> None:
+    def build() -> flo.Flow:
+        flow = flo.Flow("named")
+        rows = flow.input("rows", flo.ZSet[Named]).with_columns(**{name: nw.col("k")})
+        flow.output("groups", rows.group_by(name).agg(s=flo.sum("i"), least=flo.min("x")))
+        return flow
+
+    rows = [Named(place % 3, place % 5, float(place % 2)) for place in range(10)]
+    expected = {(0, 8, 0.0), (1, 7, 0.0), (2, 5, 0.0)}
+    assert set(map(tuple, build().run(rows=rows)["groups"])) == expected
+    loop = build().on(flo.here).loop()
+    loop.push(rows=rows)
+    assert {tuple(row.values())[:3] for row in loop.result()["groups"].to_pylist()} == expected
+
+
+@pytest.mark.parametrize("name", ["±", "±Σ", "⊗"])
+def test_no_column_has_a_name_of_the_engine(name: str) -> None:
+    rows = flo.Flow("named").input("rows", flo.ZSet[Named])
+    with pytest.raises(flo.TypeMismatch, match="a column must not be named"):
+        rows.with_columns(**{name: nw.col("k")})
+    with pytest.raises(flo.TypeMismatch, match="a column must not be named"):
+        rows.group_by("k").agg(**{name: flo.count()})
+    with pytest.raises(flo.TypeMismatch, match="a column must not be named"):
+        flo.rows(pa.schema({name: pa.int64()}))

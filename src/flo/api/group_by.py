@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 GroupingSets: TypeAlias = tuple[tuple[str, ...], ...]
 """The columns of each grouping."""
 ARGUMENT = "=="
-"""The names of the argument columns begin with this; no column of a user does."""
+"""The names of the argument columns begin with this."""
 CONDITIONS = ("having", "filter", "where")
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
@@ -280,7 +280,8 @@ class _Plan:
         for again in count():
             known = text, again
             if known not in self._names:
-                name = self._names[known] = f"{ARGUMENT}{len(self._names)}"
+                free = (f"{ARGUMENT}{number}" for number in count(len(self._names)))
+                name = self._names[known] = next(each for each in free if each not in self.columns)
                 self.columns[name], self._called[name] = given, aggregate
             if self._names[known] not in taken:
                 break

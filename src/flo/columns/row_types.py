@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import datetime
 import hashlib
 import sys
@@ -20,6 +21,8 @@ from flo.core.untyped import TypeForm
 
 _EXACT = {arrow: kind for kind, arrow in PLAIN.items() if kind is not Decimal}
 """The Python types of the Arrow types that they have by default."""
+OWN, ENDED = "±", "⊗"
+"""The names of columns that rows have beside those of users begin with these."""
 
 
 def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
@@ -30,8 +33,15 @@ def row_type(fields: dict[str, Any] | None = None, /, **more: object) -> Any:
 @lru_cache(maxsize=1024)
 def _row_type(fields: tuple[tuple[str, object], ...]) -> Any:
     columns = tuple(name for name, _ in fields)
+    for name in columns:
+        if name.startswith((OWN, ENDED)):
+            raise TypeMismatch(
+                f"a column must not be named {name!r}: the names of the engine's own columns begin with {name[0]!r}",
+                instead=((repr(name[1:] or "column"), "another name"),),
+            ).at_users_line()
     base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
-    row: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
+    own = {"__slots__": (), "_columns": columns, "_given": fields, "__module__": __name__}
+    row: Any = RowType("Row", (_ByName, base), own)
     row.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
     named = tuple((name, _without_module(kind)) for name, kind in fields)
     row.__qualname__ = f"Row_{digest_of(named)}"  # identifies the row type in a state
@@ -40,6 +50,19 @@ def _row_type(fields: tuple[tuple[str, object], ...]) -> Any:
     row._earlier_name = f"Row_{digest_of(fields)}"  # in states of earlier releases
     remember_class(row, f"{__name__}:{row._earlier_name}")
     return row
+
+
+class RowType(type):
+    """The class of row types. No module contains one, so it is pickled as its names and types."""
+
+    _given: tuple[tuple[str, object], ...]
+
+
+def _reduce(row: RowType) -> tuple[Any, tuple[object, ...]]:
+    return _row_type, (row._given,)
+
+
+copyreg.pickle(RowType, _reduce)
 
 
 def digest_of(parts: object) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns import row_types
 from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End, Form, Value, call
@@ -25,7 +26,7 @@ from flo.values.keyed import Keyed, KeyedValue
 
 KEY = "key."
 """What the names of key columns begin with."""
-ENDED = "⊗"
+ENDED = row_types.ENDED
 """The column with whether the stream of a key has ended."""
 
 

@@ -11,17 +11,18 @@ import pyarrow.compute as pc
 
 from flo.columns.indices import one_chunk
 from flo.columns.layout import MISFITS, Layout
+from flo.columns.row_types import OWN
 from flo.core.collection import Collection, End, Form, FormedValue, Value, call
 from flo.core.errors import brief
 from flo.core.term import Lowering, Term
 from flo.values.element_value import ElementCollection
 
-WEIGHT = "±"
-"""The weight column. No field of a Python class can have this name."""
+WEIGHT = OWN
+"""The weight column. No column of a user has this name."""
 WEIGHT_FIELD = pa.field(WEIGHT, pa.int64(), nullable=False)
-SUMMED = "±Σ"
+SUMMED = f"{OWN}Σ"
 """The weight column of a table whose rows are sums of rows by group (`OnTables.sum_early`)."""
-COPY = "copy/"
+COPY = f"{OWN}copy"
 """The column that says which rows of a table are copies of those in the shard of their key."""
 
 

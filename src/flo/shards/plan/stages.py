@@ -149,8 +149,8 @@ class Plan:
         append_only = {id(vertex.operator) for _, vertex in self.vertices if vertex.id in ids}
 
         def reduced(each: Delivery) -> Delivery:
-            known = each.sums_early and each.by is not None and id(each.by) in append_only
-            return replace(each, reduces=True) if known and each.by.reduces_appends else each  # type: ignore[union-attr]
+            by = each.by if each.sums_early else None
+            return replace(each, reduces=True) if by and id(by) in append_only and by.reduces_appends else each
 
         stages = [replace(each, inputs=tuple(map(reduced, each.inputs))) for each in self.stages]
         return replace(self, stages=stages, deliveries=list(map(reduced, self.deliveries)))

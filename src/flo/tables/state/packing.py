@@ -20,7 +20,7 @@ SAMPLE = 64
 
 
 def pack_columns(table: pa.Table, most: int) -> Indices | None:
-    """Pack each row into a number, with the first column in the highest bits; None if that needs more than `most`."""
+    """Pack each row into a number, the first column in the highest bits; None if it needs more than `most` bits."""
     packed: Indices | None = None
     for column in table.columns if table.num_rows else ():
         whole = pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)
