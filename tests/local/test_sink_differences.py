@@ -17,6 +17,7 @@ import pytest
 import flo
 from flo.local.query import LocalQuery
 from flo.shards.checkpoint.change_folders import LOG, StoredChanges
+from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.micro_batches import MicroBatches
 from flo.shards.sinks.sinks import Changes, Memory
 from flo.shards.sinks.upserts import Upsert
@@ -134,6 +135,27 @@ def test_a_folder_whose_log_was_removed_is_not_taken_for_one_that_never_showed_a
     (place.path / LOG).unlink()
     with pytest.raises(flo.CheckpointError, match="holds nothing, but the checkpoint has given it changes"):
         start(place)
+
+
+@pytest.mark.parametrize("given", ["a copy", "another folder"])
+def test_a_first_version_is_shown_by_the_sink_that_it_was_given_to(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a copy of the checkpoint nor another sink takes the files for its own."""
+    place = Place(tmp_path, "changes")
+    with start(place) as query, monkeypatch.context() as patch:
+        patch.setattr(Changes, "commit", stop)
+        with pytest.raises(Stop):
+            push(query, ("a", 1))
+    other = tmp_path / "other"
+    if given == "a copy":
+        copy_checkpoint(str(tmp_path / "c"), str(other))
+    else:
+        shutil.copytree(place.path, other)
+    with pytest.raises(flo.CheckpointError, match="holds nothing, but the checkpoint has given it changes"):
+        start(place, where="other") if given == "a copy" else start(place, sink=Changes(str(other)))
+    with start(place) as query:
+        compare(place, query)
 
 
 def test_a_difference_has_no_row_that_is_the_same(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ import pyarrow as pa
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import BACK, LastGiven, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
-from flo.shards.checkpoint.program_changes import BACKS, read_description, read_shards
+from flo.shards.checkpoint.program_changes import BACKS, COPIED, read_description, read_shards
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
@@ -93,8 +93,7 @@ class Giving:
         self._goes_back = self._newest >= 0 and (
             self._newest < versions[-1] or bool(read_commit(batches.folder, self._newest).get(BACK))
         )
-        known = read_given(batches.folder, self._newest) if self._newest >= 0 else {}
-        self._known = dict(known or {})
+        self._known = dict((read_given(batches.folder, self._newest) or {}) if self._newest >= 0 else {})
         """What sinks were given up to the newest version."""
 
     @cached_property
@@ -247,12 +246,14 @@ class Giving:
             record_given(where, newest, self.given)
 
     def _recover(self) -> None:
-        """Tells sinks of changes that were committed, if the query has ended before it did."""
+        """Tells sinks of changes that they were given and that were committed, if the query has ended before it did."""
         batches = self._batches
+        is_copy = COPIED in (read_description(batches.folder) or {})
         for output in self._outputs:
-            sink, given = self._sinks[output.name], self._known.get(output.name)
-            held = self._held(output.name)
-            if given is not None and (held is None or (held.version is not None and held.version < given.version)):
+            sink, given, held = self._sinks[output.name], self._known.get(output.name), self._held(output.name)
+            if given is None or (held is None and (is_copy or given.sink != sink.label)):  # it may not be the one
+                continue
+            if held is None or (held.version is not None and held.version < given.version):
                 outcome = Outcome(given.version, {}, {}, 0, {}, 0.0)
                 sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
                 self._last_held.pop(output.name)
