@@ -18,7 +18,6 @@ from flo.shards.tasks.blobs import (
     PIECE,
     REPORT,
     SCHEMA,
-    WEIGHTS,
     Blob,
     pack_table,
     read_blobs,
@@ -28,7 +27,7 @@ from flo.shards.tasks.blobs import (
     write_packed,
 )
 from flo.shards.tasks.context import FORGOTTEN, LOADED, Code, enter_task
-from flo.tables.values import WEIGHT
+from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
 
@@ -94,7 +93,7 @@ def test_a_packed_table_has_the_size_that_it_needs(rows: int) -> None:
     sink = pa.BufferOutputStream()
     write_packed(table, sink)
     assert packed.equals(sink.getvalue())
-    assert unpack_table(packed).equals(table.cast(pa.schema([("n", pa.int64()), WEIGHTS])))
+    assert unpack_table(packed).equals(table.cast(pa.schema([("n", pa.int64()), WEIGHT_FIELD])))
 
 
 def test_ends_and_notes_stay_apart() -> None:
