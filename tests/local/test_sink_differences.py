@@ -19,7 +19,8 @@ from flo.local.query import LocalQuery
 from flo.shards.checkpoint.change_folders import LOG, StoredChanges
 from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.micro_batches import MicroBatches
-from flo.shards.sinks.sinks import Changes, Memory
+from flo.shards.sinks.output_changes import OutputChanges
+from flo.shards.sinks.sinks import Changes, Memory, Sink
 from flo.shards.sinks.upserts import Upsert
 from tests.local.sink_places import (
     PROGRAMS,
@@ -296,3 +297,36 @@ def test_other_rows_after_a_push_that_one_sink_has_taken(place: Place, next_pric
         compare(place, query)
         push(query, ("b", 8))
         compare(place, query)
+
+
+class Lines(Sink):
+    """Keeps rows without weights, and does not know of which version they are."""
+
+    def __init__(self) -> None:
+        self.rows = Counter[int]()
+
+    def take(self, changes: OutputChanges) -> None:
+        self.rows.update(changes.table()["price"].to_pylist())
+
+
+def test_more_elements_of_a_set_after_a_push_that_a_sink_has_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They come with the next version. What it has taken comes once more, as it may not have taken all."""
+    flow, sink = flo.Flow("sets"), Lines()
+    sales, known = (flow.input(name, flo.Set[Sale]) for name in ("sales", "known"))
+    flow.output("both", sales.join(known, on="price"))
+    every = [Sale("a", price) for price in (1, 2, 3, 5, 6)]  # the first is alone in its shard
+
+    def push_some(some: list[Sale]) -> None:
+        with flow.on(flo.here).start({"both": sink}, checkpoint=tmp_path / "c", shards=8) as query:
+            query.push(sales=some, known=every)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MicroBatches, "commit_micro_batch", stop)
+        with pytest.raises(Stop):
+            push_some(every[:1])
+    push_some(every)
+    assert sink.rows == {1: 2}
+    push_some([])
+    assert sink.rows == {1: 2, 2: 1, 3: 1, 5: 1, 6: 1}

@@ -425,7 +425,7 @@ class Giving:
             return changes, attempts.add(name, changes.attempt) or is_new
         attempts.carried[name] = carried = changes.attempt.minus(recorded[0])
         difference = changes.with_attempt(carried)
-        if not sink.keeps_weight and _retracts(difference.table()):
+        if not sink.keeps_weight and difference.weighted and _retracts(difference.table()):
             replace(difference, weighted=False).with_attempt(carried)  # raises
         return changes.with_attempt(recorded[0]), True
 
