@@ -128,6 +128,50 @@ def test_a_crash_before_a_folder_shows_a_version(shown: int, tmp_path: Path, mon
         compare(place, query)
 
 
+@pytest.mark.parametrize("shown", [0, 1], ids=["the first", "a later one"])
+def test_a_folder_that_could_not_show_a_version_shows_it_with_the_next(
+    shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same process, as when the disk was full for a while."""
+    place = Place(tmp_path, "changes")
+    with start(place) as query:
+        for number in range(shown):
+            push(query, ("a", number))
+        with monkeypatch.context() as patch:
+            patch.setattr(Changes, "commit", stop)
+            with pytest.raises(Stop):
+                push(query, ("b", 2))
+        push(query, ("c", 3))
+        compare(place, query)
+
+
+@pytest.mark.parametrize("shown", [0, 1], ids=["the first", "a later one"])
+def test_a_crash_before_a_folder_shows_diverted_rows(
+    shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in few versions, and those between two of them have no folder."""
+    flow = flo.Flow("diverted")
+    flow.output("all", flow.input("sales", flo.Bag[Sale]).filter(lambda sale: 10 // sale.price > 0))
+
+    def restart() -> LocalQuery:
+        sinks = {"sales diverted": Changes(str(tmp_path / "diverted"))}
+        return flow.on(flo.here).start(sinks, checkpoint=tmp_path / "c", on_error="divert")
+
+    with restart() as query:
+        push(query, *[("a", 0)] * shown, ("a", 1))
+        push(query, ("a", 1))
+        with monkeypatch.context() as patch:
+            patch.setattr(Changes, "commit", stop)
+            with pytest.raises(Stop):
+                push(query, ("b", 0))
+    with restart() as query:
+        push(query, ("a", 1))
+        push(query, ("c", 0))
+    parts, _ = StoredChanges(str(tmp_path / "diverted")).parts(None, -1, None)
+    shops = Counter(row["row"][11] for part in parts for row in part.changes().to_pylist())
+    assert shops == Counter("a" * shown + "bc")
+
+
 def test_a_folder_whose_log_was_removed_is_not_taken_for_one_that_never_showed_a_version(tmp_path: Path) -> None:
     place = Place(tmp_path, "changes")
     with start(place) as query:

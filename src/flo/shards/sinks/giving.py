@@ -26,9 +26,10 @@ import pyarrow as pa
 from flo.core.errors import CheckpointError
 from flo.shards.checkpoint.commits import BACK, LastGiven, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
-from flo.shards.checkpoint.program_changes import BACKS, COPIED, read_description, read_shards
+from flo.shards.checkpoint.program_changes import BACKS, read_description, read_shards
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
+from flo.shards.sinks.late_commits import tell_sinks
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
 from flo.shards.sinks.reconciling import ChangedOutput, difference_of, incorrigible_error
 from flo.shards.sinks.retrying import Retrying
@@ -77,6 +78,8 @@ class Giving:
         self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
         """What an engine adds to changes for its own sinks."""
         self.given: dict[str, LastGiven] = {}
+        self._untold: list[OutputChanges] = []
+        """Committed changes of which their sinks were not told yet: one has raised."""
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
         self._changed: Mapping[str, ChangedOutput] = {}
@@ -93,7 +96,8 @@ class Giving:
         self._goes_back = self._newest >= 0 and (
             self._newest < versions[-1] or bool(read_commit(batches.folder, self._newest).get(BACK))
         )
-        self._known = dict((read_given(batches.folder, self._newest) or {}) if self._newest >= 0 else {})
+        known = read_given(batches.folder, self._newest) if self._newest >= 0 else {}
+        self._known = dict(known or {})
         """What sinks were given up to the newest version."""
 
     @cached_property
@@ -104,7 +108,8 @@ class Giving:
     def find_misfits(self, new: Iterable[str], is_filled: bool, runs_again: bool = False) -> dict[str, bool]:
         """The outputs whose sinks are to be compared with them, and whether they must be: they do not hold what they
         were given. Those are the ones that the user reconciles, and if changes are filled, all that do not fit."""
-        self._recover()
+        for name in tell_sinks(self._batches, self._sinks, self._known, self._newest, self._held):
+            self._last_held.pop(name)
         misfits: dict[str, bool] = {}
         for name in (output.name for output in self._outputs if self._newest >= 0):
             sink, is_new = self._sinks[name], name in new and name not in self._known
@@ -244,19 +249,6 @@ class Giving:
         for output in fill if version >= 0 else ():
             self._fill(output, version)
             record_given(where, newest, self.given)
-
-    def _recover(self) -> None:
-        """Tells sinks of changes that they were given and that were committed, if the query has ended before it did."""
-        batches = self._batches
-        is_copy = COPIED in (read_description(batches.folder) or {})
-        for output in self._outputs:
-            sink, given, held = self._sinks[output.name], self._known.get(output.name), self._held(output.name)
-            if given is None or (held is None and (is_copy or given.sink != sink.label)):  # it may not be the one
-                continue
-            if held is None or (held.version is not None and held.version < given.version):
-                outcome = Outcome(given.version, {}, {}, 0, {}, 0.0)
-                sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
-                self._last_held.pop(output.name)
 
     def _expect_same_sink(self, name: str, sink: Sink) -> None:
         """Raises if an output has another sink than before, which does not have its rows. A view may be one."""
@@ -486,8 +478,10 @@ class Giving:
     def commit(self, every: list[OutputChanges], version: int) -> None:
         """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
         self._changed, self._first = {}, set()
-        for each in every:
-            self.retrying.commit(self._sinks[each.output], each)
+        self._untold += every
+        while self._untold:
+            self.retrying.commit(self._sinks[self._untold[0].output], self._untold[0])
+            self._untold.pop(0)
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
             remove_parts(self._batches.folder, output.name, version - 1)
         if self._outputs:
