@@ -24,6 +24,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
+from flo.core.secrets import hide_passwords
 from flo.shards.checkpoint.commits import BACK, LastGiven, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.program_changes import BACKS, read_description, read_shards
@@ -145,7 +146,7 @@ class Giving:
     def _is_other_sink(self, name: str) -> bool:
         """Whether an output has another sink than before, which does not have its rows."""
         given, sink = self._known.get(name), self._sinks[name]
-        if given is None or given.sink in ("", sink.label):
+        if given is None or hide_passwords(given.sink) in ("", sink.label):  # an earlier release noted passwords
             return False
         return sink.is_other(given.sink) or (sink.readable and self._went_back)
 
