@@ -430,19 +430,6 @@ def test_restarts_with_and_without_rows_that_were_left_out(
         rescale(str(tmp_path), rng.randint(1, 3))
 
 
-def test_a_retraction_is_rejected_where_rows_were_left_out(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "FEWEST_ROWS", 0)
-    monkeypatch.setattr(sending, "ROWS_PER_KEY", 0)
-    rng = random.Random(1)
-    rows = [draw_row(rng)._replace(key="a", whole=place) for place in range(20)]
-    Simulated(extremes_flow(), tmp_path, shards=1, retracting={}).turn({"rows": dict.fromkeys(rows, 1)})
-    rescale(str(tmp_path), 3)
-    later = Simulated(extremes_flow(), tmp_path)
-    later.turn({"rows": {rows[3]: 1}})
-    with pytest.raises(FloError, match="was built from rows that are never retracted"):
-        later.turn({"rows": {rows[19]: -1}})
-
-
 def test_equal_rows_are_sent_once() -> None:
     plan = plan_of(values_flow())
     by: Any = summed_delivery(plan).by

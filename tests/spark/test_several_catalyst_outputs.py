@@ -46,7 +46,7 @@ def none_is_small(monkeypatch):
 def written_outputs(spark: Any, flow: flo.Flow) -> set[str]:
     """The outputs that Catalyst writes, as `explain` says."""
     on = flow.on(spark)
-    return {name for section in on._blocks(on._plan, 2) for name in section.outputs if name in section.written}
+    return {name for section in on._blocks(2) for name in section.outputs if name in section.written}
 
 
 def several_outputs() -> flo.Flow:

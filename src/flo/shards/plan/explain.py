@@ -51,7 +51,7 @@ class PlanSection:
     """For each operator the call that made it, as the user wrote it."""
     fixpoints: dict[str, str]
     """By id, the calls that made its fixpoints."""
-    written: frozenset[str] = frozenset()
+    written: tuple[str, ...] = ()
     """The outputs that Catalyst writes, and not its tasks."""
 
     def rows(self) -> list[CELLS]:
@@ -82,9 +82,9 @@ def plan_blocks(
         names_here = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
         operators = list(_operators(plan, level, native))
         rows, verbs = [row for row, _ in operators], [verb for _, verb in operators]
-        by_catalyst = {name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in written}
+        by_catalyst = tuple(name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in written)
         fixpoints = _fixpoints(plan, level)
-        blocks.append(PlanSection(level, title, rows, sends, names_here, verbs, fixpoints, frozenset(by_catalyst)))
+        blocks.append(PlanSection(level, title, rows, sends, names_here, verbs, fixpoints, by_catalyst))
     return blocks
 
 

@@ -106,8 +106,6 @@ class GroupByTables(OnTables[GroupBy]):
     """The weight of each group, and the sums of all linear aggregates."""
     traces: Traces = kept((), Cut.BY_GROUP)
     """The traces of all keepers, one after the other."""
-    append_only: bool = kept(False, Cut.LATEST)
-    """Whether traces may lack rows, because none was ever retracted: then none can be from now on."""
 
     name = "group_by_tables"
     rule = "group-by"
@@ -211,12 +209,10 @@ class GroupByTables(OnTables[GroupBy]):
         """The rows that the results depend on while no row is retracted, with the sums of all."""
         delta, groups, sums = self._sum_part(table, group_by_number(self._keys(table, ()), keys))
         assert delta.owners is not None
-        rows = np.arange(table.num_rows)
-        if delta.weights.min() > 0:  # otherwise `consume` rejects it
-            rows = np.unique(np.concatenate([keeper.choose_rows(delta) for keeper in self._keepers]))
-            lacks = np.bincount(delta.owners[rows], minlength=groups.rows) == 0
-            if has_any(lacks):  # no row of the group counts
-                rows = np.union1d(rows, first_of_each(delta.owners, groups.rows)[lacks])
+        rows = np.unique(np.concatenate([keeper.choose_rows(delta) for keeper in self._keepers]))
+        lacks = np.bincount(delta.owners[rows], minlength=groups.rows) == 0
+        if has_any(lacks):  # no row of the group counts
+            rows = np.union1d(rows, first_of_each(delta.owners, groups.rows)[lacks])
         bearers = first_of_each(delta.owners[rows], groups.rows)
         reduced = take_rows(table, rows)
         for name, column in _rename_weight(sums).items():
@@ -253,11 +249,6 @@ class GroupByTables(OnTables[GroupBy]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, groups, sums = self.sum_rows(table)
-        append_only = self.append_only
-        if self._keepers and SUMMED in delta.table.column_names:
-            append_only = True
-        if append_only and has_any(delta.weights < 0):
-            raise self._retracted(delta)
         old, new = self._traces(), {}
         for keeper, traces in old.items():
             new[keeper], sums_of_keeper = keeper.advance(delta, traces, self._places)
@@ -270,17 +261,8 @@ class GroupByTables(OnTables[GroupBy]):
         every = tuple(trace for traces in new.values() for trace in traces)
         latest = GroupResults(groups, [column[groups.rows :] for column in results])
         changed = self._compare(groups, before[WEIGHT] > 0, after[WEIGHT] > 0, results)
-        grown = self.with_state(totals=totals.extend(run), traces=every, append_only=append_only, _latest=latest)
+        grown = self.with_state(totals=totals.extend(run), traces=every, _latest=latest)
         return grown, (self.emitted(changed),)
-
-    def _retracted(self, delta: Delta) -> ElementError:
-        """A row is retracted, but the state may lack the row that is the first now."""
-        row = delta.table.select(self._columns).slice(int(np.argmin(delta.weights)), 1)
-        return ElementError(
-            f"{{input}} retracts the row {brief(layout_of(self.inputs[0]).to_elements(row)[0])}, but the state of "
-            f"`{self.like.name}` was built from rows that are never retracted, and lacks others that would be needed",
-            instead=(('.named("…")', 'with a new name: the state is filled from all rows, if `changed="fill"`'),),
-        )
 
     def consume_all(self, table: pa.Table) -> tuple[Operator, Deltas]:
         """The results of groups that are complete. Nothing is kept, and there were no results before."""
