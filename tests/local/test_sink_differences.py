@@ -132,15 +132,16 @@ def test_a_crash_before_a_folder_shows_a_version(shown: int, tmp_path: Path, mon
 def test_a_folder_that_could_not_show_a_version_shows_it_with_the_next(
     shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the same process, as when the disk was full for a while."""
+    """In the same process, as when the disk was full for a while. Meanwhile it is given no more."""
     place = Place(tmp_path, "changes")
     with start(place) as query:
         for number in range(shown):
             push(query, ("a", number))
         with monkeypatch.context() as patch:
             patch.setattr(Changes, "commit", stop)
-            with pytest.raises(Stop):
-                push(query, ("b", 2))
+            for shop in ("b", "not taken"):
+                with pytest.raises(Stop):
+                    push(query, (shop, 2))
         push(query, ("c", 3))
         compare(place, query)
 

@@ -332,6 +332,7 @@ class Giving:
         """Gives the changes of a micro-batch to all sinks, and returns them.
 
         If they are not `staged`, they are in Flo's own files, and not where tasks write those of some sinks."""
+        self._tell()
         version = outcome.version
         last = self._newest if self._changed else version - 1
         attempts, before = self._attempts_at(version), self._attempts_at(last)
@@ -480,13 +481,17 @@ class Giving:
         """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
         self._changed, self._first = {}, set()
         self._untold += every
-        while self._untold:
-            self.retrying.commit(self._sinks[self._untold[0].output], self._untold[0])
-            self._untold.pop(0)
+        self._tell()
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
             remove_parts(self._batches.folder, output.name, version - 1)
         if self._outputs:
             Attempts(self._batches.folder, version - 2).remove()
+
+    def _tell(self) -> None:
+        """Tells sinks of what is committed, before they get more."""
+        while self._untold:
+            self.retrying.commit(self._sinks[self._untold[0].output], self._untold[0])
+            self._untold.pop(0)
 
 
 def _retracts(table: pa.Table) -> bool:
