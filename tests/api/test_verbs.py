@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, arg-type, misc, call-overload, attr-defined"
+import inspect
 from collections import Counter
 from functools import partial
 from operator import itemgetter
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import flo
+from flo.api.aggregates import AGGREGATES
 
 
 async def later(x: Any, y: Any = None) -> Any:
@@ -309,3 +311,15 @@ class TestWholeZSets:
         with pytest.raises(flo.CollectionError, match="`distinct` requires Sequence or ZSet") as caught:
             stream(BAG).distinct()
         assert "xs.to_set()" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(AGGREGATES))
+def test_an_aggregate_takes_no_keyword_of_another_one(name: str) -> None:
+    aggregate: Any = getattr(flo, name)
+    taken = inspect.signature(aggregate).parameters
+    for other in {"options", "order_by", "distinct"} - taken.keys():
+        needed = [
+            each for each in taken.values() if each.default is each.empty and each.kind is not each.VAR_POSITIONAL
+        ]
+        with pytest.raises(flo.TypeMismatch, match=f"`{name}` has no argument `{other}`"):
+            aggregate(*(["x"] * len(needed)), **{other: "y"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import pytest
 from hypothesis import example, given
@@ -162,6 +163,12 @@ def test_equal_types_have_one_name():
     lowering = Lowering()
     assert lowering(tuple[int, str]) == lowering(tuple[int, str]) != lowering(tuple[int, int])
     assert list(lowering.names.values()) == [tuple[int, str], tuple[int, int]]
+
+
+def test_a_type_whose_annotation_cannot_be_hashed_has_a_name():
+    lowering, kind = Lowering(), tuple[Annotated[int, ["positive"]], str]
+    assert lowering(kind) == lowering(kind)
+    assert list(lowering.names.values()) == [kind]
 
 
 def test_elision():

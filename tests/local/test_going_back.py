@@ -13,7 +13,7 @@ import flo
 from flo.core.errors import CheckpointError, FloError, UnknownNameError
 from flo.shards.checkpoint import going_back
 from flo.shards.checkpoint.change_folders import StoredChanges
-from flo.shards.checkpoint.commits import Commits, committed_versions
+from flo.shards.checkpoint.commits import Commits, committed_versions, read_given, record_given
 from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.checkpoint.tags import add_tag
@@ -138,6 +138,22 @@ def test_folders_of_changes_go_back_too(tmp_path: Path) -> None:
     assert before[0] != after[0]
     assert before[1] != after[1]  # so that readers recognize that version 6 is another
     assert StoredViews(str(where)).id_at(1) == before[1].partition(",")[0]
+
+
+def test_a_folder_whose_password_an_earlier_release_has_noted_goes_back(tmp_path: Path) -> None:
+    """It is not another one."""
+    outputs = {"large": Changes(f"file://ann:s3cret@localhost{tmp_path}/large")}
+    where = tmp_path / "checkpoint"
+    with start(where, outputs, keep=10) as query:
+        push(query, range(3))
+    for version in (1, 2):
+        given = read_given(str(where), version) or {}
+        assert given["large"].sink.count("•••") == 1
+        noted = given["large"]._replace(sink=given["large"].sink.replace("•••", "s3cret"))
+        record_given(str(where), version, {"large": noted})
+    with start(where, outputs, version=1) as query:
+        push(query, range(2, 3))
+    assert changes_in(tmp_path / "large") == expected([0, 1, 2])["large"]
 
 
 def test_a_crash_before_a_folder_of_changes_went_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,10 @@ import pytest
 import flo
 from flo.local.query import LocalQuery
 from flo.shards.checkpoint.change_folders import LOG, StoredChanges
+from flo.shards.checkpoint.copies import copy_checkpoint
 from flo.shards.micro_batches import MicroBatches
-from flo.shards.sinks.sinks import Changes, Memory
+from flo.shards.sinks.output_changes import OutputChanges
+from flo.shards.sinks.sinks import Changes, Memory, Sink
 from flo.shards.sinks.upserts import Upsert
 from tests.local.sink_places import (
     PROGRAMS,
@@ -126,6 +128,51 @@ def test_a_crash_before_a_folder_shows_a_version(shown: int, tmp_path: Path, mon
         compare(place, query)
 
 
+@pytest.mark.parametrize("shown", [0, 1], ids=["the first", "a later one"])
+def test_a_folder_that_could_not_show_a_version_shows_it_with_the_next(
+    shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the same process, as when the disk was full for a while. Meanwhile it is given no more."""
+    place = Place(tmp_path, "changes")
+    with start(place) as query:
+        for number in range(shown):
+            push(query, ("a", number))
+        with monkeypatch.context() as patch:
+            patch.setattr(Changes, "commit", stop)
+            for shop in ("b", "not taken"):
+                with pytest.raises(Stop):
+                    push(query, (shop, 2))
+        push(query, ("c", 3))
+        compare(place, query)
+
+
+@pytest.mark.parametrize("shown", [0, 1], ids=["the first", "a later one"])
+def test_a_crash_before_a_folder_shows_diverted_rows(
+    shown: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in few versions, and those between two of them have no folder."""
+    flow = flo.Flow("diverted")
+    flow.output("all", flow.input("sales", flo.Bag[Sale]).filter(lambda sale: 10 // sale.price > 0))
+
+    def restart() -> LocalQuery:
+        sinks = {"sales diverted": Changes(str(tmp_path / "diverted"))}
+        return flow.on(flo.here).start(sinks, checkpoint=tmp_path / "c", on_error="divert")
+
+    with restart() as query:
+        push(query, *[("a", 0)] * shown, ("a", 1))
+        push(query, ("a", 1))
+        with monkeypatch.context() as patch:
+            patch.setattr(Changes, "commit", stop)
+            with pytest.raises(Stop):
+                push(query, ("b", 0))
+    with restart() as query:
+        push(query, ("a", 1))
+        push(query, ("c", 0))
+    parts, _ = StoredChanges(str(tmp_path / "diverted")).parts(None, -1, None)
+    shops = Counter(row["row"][11] for part in parts for row in part.changes().to_pylist())
+    assert shops == Counter("a" * shown + "bc")
+
+
 def test_a_folder_whose_log_was_removed_is_not_taken_for_one_that_never_showed_a_version(tmp_path: Path) -> None:
     place = Place(tmp_path, "changes")
     with start(place) as query:
@@ -134,6 +181,27 @@ def test_a_folder_whose_log_was_removed_is_not_taken_for_one_that_never_showed_a
     (place.path / LOG).unlink()
     with pytest.raises(flo.CheckpointError, match="holds nothing, but the checkpoint has given it changes"):
         start(place)
+
+
+@pytest.mark.parametrize("given", ["a copy", "another folder"])
+def test_a_first_version_is_shown_by_the_sink_that_it_was_given_to(
+    given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a copy of the checkpoint nor another sink takes the files for its own."""
+    place = Place(tmp_path, "changes")
+    with start(place) as query, monkeypatch.context() as patch:
+        patch.setattr(Changes, "commit", stop)
+        with pytest.raises(Stop):
+            push(query, ("a", 1))
+    other = tmp_path / "other"
+    if given == "a copy":
+        copy_checkpoint(str(tmp_path / "c"), str(other))
+    else:
+        shutil.copytree(place.path, other)
+    with pytest.raises(flo.CheckpointError, match="holds nothing, but the checkpoint has given it changes"):
+        start(place, where="other") if given == "a copy" else start(place, sink=Changes(str(other)))
+    with start(place) as query:
+        compare(place, query)
 
 
 def test_a_difference_has_no_row_that_is_the_same(tmp_path: Path) -> None:
@@ -274,3 +342,36 @@ def test_other_rows_after_a_push_that_one_sink_has_taken(place: Place, next_pric
         compare(place, query)
         push(query, ("b", 8))
         compare(place, query)
+
+
+class Lines(Sink):
+    """Keeps rows without weights, and does not know of which version they are."""
+
+    def __init__(self) -> None:
+        self.rows = Counter[int]()
+
+    def take(self, changes: OutputChanges) -> None:
+        self.rows.update(changes.table()["price"].to_pylist())
+
+
+def test_more_elements_of_a_set_after_a_push_that_a_sink_has_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They come with the next version. What it has taken comes once more, as it may not have taken all."""
+    flow, sink = flo.Flow("sets"), Lines()
+    sales, known = (flow.input(name, flo.Set[Sale]) for name in ("sales", "known"))
+    flow.output("both", sales.join(known, on="price"))
+    every = [Sale("a", price) for price in (1, 2, 3, 5, 6)]  # the first is alone in its shard
+
+    def push_some(some: list[Sale]) -> None:
+        with flow.on(flo.here).start({"both": sink}, checkpoint=tmp_path / "c", shards=8) as query:
+            query.push(sales=some, known=every)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MicroBatches, "commit_micro_batch", stop)
+        with pytest.raises(Stop):
+            push_some(every[:1])
+    push_some(every)
+    assert sink.rows == {1: 2}
+    push_some([])
+    assert sink.rows == {1: 2, 2: 1, 3: 1, 5: 1, 6: 1}

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 import flo
 from flo.core.errors import EngineError
-from flo.spark.driver.python_errors import SparkLost, WorkerLost, is_java_lost, python_error
+from flo.spark.driver.python_errors import SparkErrors, SparkLost, WorkerLost, is_java_lost, python_error
 from flo.spark.driver.query import Query
 from flo.spark.driver.spark_changes import View
 from flo.spark.on_spark import OnSpark
@@ -42,6 +42,14 @@ def test_a_call_of_java_that_has_ended() -> None:
         assert isinstance(translated, SparkLost)
         assert "the Java process of Spark has ended" in str(translated)
         assert "continues from its checkpoint" in str(translated)
+
+
+def test_an_error_of_the_program_is_not_taken_for_one_of_spark() -> None:
+    """A row may be a line of Spark's logs."""
+    error = flo.FunctionError("raised", facts=(("given", "'ERROR Python worker exited unexpectedly'"),))
+    with pytest.raises(flo.FunctionError) as caught, SparkErrors():
+        raise error
+    assert caught.value is error
 
 
 def test_a_connection_that_a_sink_has_lost_is_not_java() -> None:

@@ -170,6 +170,38 @@ def test_a_micro_batch_with_several_outputs_that_was_broken_off_comes_again(spar
     assert not list(tmp_path.rglob(f"{OWN}*"))
 
 
+def test_rows_that_executors_hold_are_released_when_a_micro_batch_fails(spark, tmp_path):
+    """They are read by several jobs. One of the later ones fails."""
+    held = spark._jsparkSession.sharedState().cacheManager()
+    before = held.isEmpty()
+    with pytest.MonkeyPatch.context() as patch:
+        break_off(patch, "written", 2)
+        with pytest.raises(RuntimeError, match="when it was written"):
+            run_several(spark, several_outputs(), OF_BOTH, tmp_path)
+    assert held.isEmpty() is before
+    run_several(spark, several_outputs(), OF_BOTH, tmp_path)
+    assert held.isEmpty() is before
+
+
+def test_the_time_of_the_outside_world_beside_outputs_that_catalyst_writes(spark, tmp_path, monkeypatch):
+    """It comes to the tasks in each micro-batch, though they read no rows."""
+    found = []
+    for on in (True, False):
+        monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+        flow, folder = pick_even(), tmp_path / str(on)
+        flow.output("now", flow.now(because="a test"))
+        given = {"rows": files(spark, ITEMS, folder / "rows")}
+        options = {"checkpoint": folder / "state", "trigger": {"availableNow": True}}
+        query = flow.on(spark).start(given, {"even": Changes(str(folder / "out"))}, **options)
+        query.wait()
+        assert query.view("now").value() is not None
+        counts = [(each.rows, each.taken) for each in query.progress]
+        assert writers_of(folder / "out") == {BY_CATALYST if on else BY_TASKS}
+        found.append((read_back(folder / "out"), counts))
+    assert found[0] == found[1]
+    assert found[0][0] == [{row(2): 2}, {}, {row(4): 1}]
+
+
 def test_a_sink_that_takes_no_parquet_keeps_the_outputs_of_its_input_with_tasks(spark, tmp_path):
     query, _ = run_several(spark, several_outputs(), OF_BOTH, tmp_path, sinks={"named": "memory"})
     assert not query._batches.written

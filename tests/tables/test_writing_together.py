@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +20,27 @@ def write(folder: Path, name: str) -> None:
         assert not (folder / name).exists()
         writes.finish()
     assert (folder / name).read_bytes() == b"content"
+
+
+def test_nothing_runs_any_more_when_one_of_the_calls_after_a_write_has_failed(tmp_path: Path) -> None:
+    """Another attempt may begin then."""
+    running, called = threading.Event(), []
+
+    def fail() -> None:
+        running.wait()
+        raise OSError("the disk is gone")
+
+    def act() -> None:
+        running.set()
+        time.sleep(0.1)
+        called.append("act")
+
+    with closing(Writes()) as writes:
+        writes.afterwards(fail)
+        writes.afterwards(act)
+        with pytest.raises(OSError, match="the disk is gone"):
+            writes.finish()
+    assert called == ["act"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked")

@@ -102,7 +102,7 @@ def brief(item: object, most: int = 80) -> str:
         text = repr(item)
     except Exception:  # a huge int, or a class whose repr raises
         text = f"<{type(item).__name__}>"
-    return shorten(text, most)
+    return shorten(hide_passwords(text), most)
 
 
 def shorten(text: str, most: int = 80) -> str:

@@ -34,9 +34,13 @@ def explain_call(**examples: str) -> Callable[[F], F]:
     that may be missing."""
 
     def decorate(function: F) -> F:
+        names_keywords = hasattr(function, "__signature__")
+
         @functools.wraps(function)
         def called(*arguments: Any, **named: Any) -> Any:
             try:
+                if names_keywords:  # it would pass on others, too
+                    inspect.signature(function).bind(*arguments, **named)
                 return function(*arguments, **named)
             except TypeError:
                 if fits(function, arguments, named):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 HIDDEN = "•••"
-_IN_ADDRESS = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?:@[^\s/@]+)*@", re.IGNORECASE)
-"""The password in `scheme://user:password@host`. A password may have an @ itself."""
+_IN_ADDRESS = re.compile(r"(?P<before>://[^\s/:]*:)[^\s/@]+(?:@[^\s/@]+)*@")
+"""The password in `scheme://user:password@host`. The user and the password may have an @ themselves."""
 _NAMED = re.compile(
-    r"(?P<before>(?:[\w.-]*"
-    r"(?:password|passwd|pwd|secret|token|credential|api[_-]?key|access[_-]?key|signature|sas)[\w.-]*|\bsig)"
-    r"[\"']?\s*[=:]\s*)(?P<quote>[\"']?)(?P<value>[^\s\"'&;,}]+)",
+    r"(?P<before>(?<![\w.-])"  # each name is looked at once, however long it is
+    r"(?=[\w.-]*?(?:password|passwd|pwd|secret|token|credential|api[_-]?key|access[_-]?key|signature"
+    r"|(?<![a-z])sas(?!l)|\bsig(?![\w.-])))"
+    r"[\w.-]++[\"']?\s*[=:]\s*)"
+    r"(?:(?P<quote>\\?[\"'])(?:(?!(?P=quote))(?:\\.|.))+|[^\s\"'&;,}]+)",
     re.IGNORECASE,
 )
 """The value of an option whose name says that it is a secret: `password=…`, `"sasl.password": "…"`."""
@@ -24,4 +26,4 @@ def hide_passwords(text: str) -> str:
 def hide_secrets(text: str) -> str:
     """Return a text with passwords, tokens and keys hidden."""
     text = hide_passwords(text)
-    return _NAMED.sub(lambda match: f"{match['before']}{match['quote']}{HIDDEN}", text)
+    return _NAMED.sub(lambda match: f"{match['before']}{match['quote'] or ''}{HIDDEN}", text)

@@ -100,6 +100,15 @@ def register_data(kind: type, name: str, lower: Callable[[Any, Lowering], Term],
     register(name, lift)
 
 
+def _is_hashable(kind: GenericAlias) -> bool:
+    """Return whether a type can be compared with others: not with an annotation such as a list."""
+    try:
+        hash(kind)
+    except TypeError:
+        return False
+    return True
+
+
 class Lowering:
     """⌊·⌋: lowers objects to terms, and collects the names it gives to functions and types of the program."""
 
@@ -130,7 +139,7 @@ class Lowering:
     def supplied(self, item: object) -> Name:
         """Return a name for an object of the program; the same object always gets the same name. So do equal types:
         each `tuple[int, str]` is an object of its own."""
-        same = item if isinstance(item, GenericAlias) else id(item)
+        same = item if isinstance(item, GenericAlias) and _is_hashable(item) else id(item)
         name = self._name_of.get(same)
         if name is None:
             name = self._fresh(item)

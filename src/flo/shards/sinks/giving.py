@@ -24,11 +24,13 @@ from functools import cached_property
 import pyarrow as pa
 
 from flo.core.errors import CheckpointError
+from flo.core.secrets import hide_passwords
 from flo.shards.checkpoint.commits import BACK, LastGiven, committed_versions, read_commit, read_given, record_given
 from flo.shards.checkpoint.given_changes import Attempt, Attempts, remove_attempts
 from flo.shards.checkpoint.program_changes import BACKS, read_description, read_shards
 from flo.shards.checkpoint.stored_views import StoredView
 from flo.shards.micro_batches import MicroBatches, Outcome
+from flo.shards.sinks.late_commits import tell_sinks
 from flo.shards.sinks.output_changes import DIVERTED, Held, OutputChanges, loose_schema, schema_of
 from flo.shards.sinks.reconciling import ChangedOutput, difference_of, incorrigible_error
 from flo.shards.sinks.retrying import Retrying
@@ -77,6 +79,8 @@ class Giving:
         self.within: Callable[[OutputChanges], OutputChanges] = lambda changes: changes
         """What an engine adds to changes for its own sinks."""
         self.given: dict[str, LastGiven] = {}
+        self._untold: list[OutputChanges] = []
+        """Committed changes of which their sinks were not told yet: one has raised."""
         self._attempts: Attempts | None = None
         """Those at the last micro-batch."""
         self._changed: Mapping[str, ChangedOutput] = {}
@@ -105,7 +109,8 @@ class Giving:
     def find_misfits(self, new: Iterable[str], is_filled: bool, runs_again: bool = False) -> dict[str, bool]:
         """The outputs whose sinks are to be compared with them, and whether they must be: they do not hold what they
         were given. Those are the ones that the user reconciles, and if changes are filled, all that do not fit."""
-        self._recover()
+        for name in tell_sinks(self._batches, self._sinks, self._known, self._newest, self._held):
+            self._last_held.pop(name)
         misfits: dict[str, bool] = {}
         for name in (output.name for output in self._outputs if self._newest >= 0):
             sink, is_new = self._sinks[name], name in new and name not in self._known
@@ -141,7 +146,7 @@ class Giving:
     def _is_other_sink(self, name: str) -> bool:
         """Whether an output has another sink than before, which does not have its rows."""
         given, sink = self._known.get(name), self._sinks[name]
-        if given is None or given.sink in ("", sink.label):
+        if given is None or hide_passwords(given.sink) in ("", sink.label):  # an earlier release noted passwords
             return False
         return sink.is_other(given.sink) or (sink.readable and self._went_back)
 
@@ -246,17 +251,6 @@ class Giving:
             self._fill(output, version)
             record_given(where, newest, self.given)
 
-    def _recover(self) -> None:
-        """Tells sinks of changes that were committed, if the query has ended before it did."""
-        batches = self._batches
-        for output in self._outputs:
-            sink, given = self._sinks[output.name], self._known.get(output.name)
-            held = self._held(output.name)
-            if given is not None and (held is None or (held.version is not None and held.version < given.version)):
-                outcome = Outcome(given.version, {}, {}, 0, {}, 0.0)
-                sink.recover(OutputChanges.of(batches.folder, output, outcome, batches.shards, batches.checkpoint))
-                self._last_held.pop(output.name)
-
     def _expect_same_sink(self, name: str, sink: Sink) -> None:
         """Raises if an output has another sink than before, which does not have its rows. A view may be one."""
         if sink.how == PARTS and self._is_other_sink(name):
@@ -338,6 +332,7 @@ class Giving:
         """Gives the changes of a micro-batch to all sinks, and returns them.
 
         If they are not `staged`, they are in Flo's own files, and not where tasks write those of some sinks."""
+        self._tell()
         version = outcome.version
         last = self._newest if self._changed else version - 1
         attempts, before = self._attempts_at(version), self._attempts_at(last)
@@ -424,7 +419,7 @@ class Giving:
             return changes, attempts.add(name, changes.attempt) or is_new
         attempts.carried[name] = carried = changes.attempt.minus(recorded[0])
         difference = changes.with_attempt(carried)
-        if not sink.keeps_weight and _retracts(difference.table()):
+        if not sink.keeps_weight and difference.weighted and _retracts(difference.table()):
             replace(difference, weighted=False).with_attempt(carried)  # raises
         return changes.with_attempt(recorded[0]), True
 
@@ -485,12 +480,18 @@ class Giving:
     def commit(self, every: list[OutputChanges], version: int) -> None:
         """Tells the sinks that the micro-batch is committed, and removes the files of earlier ones."""
         self._changed, self._first = {}, set()
-        for each in every:
-            self.retrying.commit(self._sinks[each.output], each)
+        self._untold += every
+        self._tell()
         for output in self._outputs:  # if this micro-batch runs again, it may need what the one before has left for it
             remove_parts(self._batches.folder, output.name, version - 1)
         if self._outputs:
             Attempts(self._batches.folder, version - 2).remove()
+
+    def _tell(self) -> None:
+        """Tells sinks of what is committed, before they get more."""
+        while self._untold:
+            self.retrying.commit(self._sinks[self._untold[0].output], self._untold[0])
+            self._untold.pop(0)
 
 
 def _retracts(table: pa.Table) -> bool:

@@ -161,6 +161,12 @@ def read_diverted(where: str, name: str, newest: int) -> pa.Table:
     return pa.concat_tables([SCHEMA.empty_table(), *(_read_diverted_file(where, file) for file in files)])
 
 
+def last_diverted(where: str, name: str, newest: int) -> int:
+    """The last version up to this one whose diverted rows are recorded; -1 if there is none."""
+    recorded = numbered_files(folder(where), f"{DIVERTED}/{name}")
+    return max((each for each in recorded if each <= newest), default=-1)
+
+
 def copy_diverted(where: str, to: str, newest: int) -> None:
     """Copies the diverted rows that no sink has taken, up to this version, to a copy of the checkpoint."""
     for name in inputs_with_diverted_rows(where):

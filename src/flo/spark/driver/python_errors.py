@@ -59,6 +59,8 @@ class SparkLost(FloError):
 
 def python_error(error: Exception) -> Exception:
     """The Python error inside an error of Spark, with Spark's as its cause. Other errors are returned unchanged."""
+    if isinstance(error, FloError):
+        return error
     text = str(error)
     if is_java_lost(error):
         return _spark_lost(error)

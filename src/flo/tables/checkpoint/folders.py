@@ -15,11 +15,11 @@ import tempfile
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -28,6 +28,7 @@ from pyarrow import fs
 from flo.core.errors import CheckpointError
 from flo.core.secrets import hide_passwords
 
+T = TypeVar("T")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WITHOUT_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
 """Errors of filesystems without hard links."""
@@ -122,12 +123,12 @@ class Writes:
                 flushed.result()
             for temporary, target, _ in self._files:
                 os.replace(temporary, target)
-            list(_threads().map(_flush, dict.fromkeys(os.path.dirname(target) for _, target, _ in self._files)))
+            _call_all(_flush, dict.fromkeys(os.path.dirname(target) for _, target, _ in self._files))
         except OSError as error:
             if error.errno in FULL:
                 raise _no_room(self._files[0][1], error) from error
             raise
-        list(_threads().map(lambda act: act(), self._afterwards))
+        _call_all(lambda act: act(), self._afterwards)
         self._files, self._afterwards = [], []
 
     def close(self) -> None:
@@ -145,6 +146,14 @@ def _threads() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_threads.cache_clear)  # a fork has no threads of its parent
+
+
+def _call_all(act: Callable[[T], None], items: Iterable[T]) -> None:
+    """Calls a function with each item, at the same time. No call runs any more when it returns, or raises."""
+    calls = [_threads().submit(act, each) for each in items]
+    wait(calls)
+    for call in calls:
+        call.result()
 
 
 def _flush(path: str) -> None:
