@@ -34,7 +34,7 @@ LONG_TESTS = Path(__file__).with_name("long_tests.json")
 BUDGET, BUDGET_ON_SPARK = 1.6, 2.5
 """How many seconds the long tests of a file may take in `make test`: the shortest of them are run. `make check` runs
 none of them."""
-LONGEST = 6.0
+LONGEST = 3.0
 """Beyond the budget `make test` runs one case of every test that has one so short: no other test may show what it
 shows."""
 

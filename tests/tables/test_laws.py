@@ -117,7 +117,7 @@ def test_every_form_is_tried() -> None:
     assert sorted(kind.__name__ for kind in classes if kind not in used) == sorted(WITHOUT_LAWS)
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=12)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_laws(name: str) -> None:
     for subject in sampled(name)[:: 1 if is_thorough() else 3] if not is_quick() else few(name)[:1]:

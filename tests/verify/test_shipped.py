@@ -130,7 +130,7 @@ MANY = {
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=9)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.thorough) if name in MANY else name for name in names()]
 )
@@ -146,7 +146,7 @@ def test_operator(name):
 
 
 @pytest.mark.slow
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=12)
 @pytest.mark.parametrize("name", sorted(MANY))
 def test_operator_of_many_cases(name):
     """Every sixth case."""
