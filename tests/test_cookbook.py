@@ -6,6 +6,7 @@ import contextlib
 import io
 import random
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -104,7 +105,7 @@ QUERIES: dict[str, tuple[str, str, dict[str, tuple[str, Callable[[random.Random]
     ),
     "As-of join": (
         "priced",
-        """SELECT t.symbol, t.second, t.count, q.second, q.price FROM trades AS t
+        """SELECT t.symbol, t.second, t.pieces, q.second, q.price FROM trades AS t
            ASOF LEFT JOIN (SELECT DISTINCT ON (symbol, second) * FROM quotes) AS q
            ON t.symbol = q.symbol AND t.second >= q.second""",
         {
@@ -121,7 +122,7 @@ QUERIES: dict[str, tuple[str, str, dict[str, tuple[str, Callable[[random.Random]
     ),
     "Your own aggregate": (
         "prices",
-        "SELECT symbol, sum(price * count) / sum(count) FROM trades GROUP BY symbol",
+        "SELECT symbol, sum(price * pieces) / sum(pieces) FROM trades GROUP BY symbol",
         {"trades": ("Trade", lambda rng: (rng.choice(LETTERS), rng.randrange(20) / 4, rng.randrange(1, 9)))},
     ),
     "Two hops, with deletions": (
@@ -155,6 +156,16 @@ def rows_of(value: Any) -> Rows:
 def _plain(row: Any) -> tuple[Any, ...]:
     values = row.values() if isinstance(row, dict) else row
     return tuple(_plain(each) if isinstance(each, (tuple, dict)) else _number(each) for each in values)
+
+
+@pytest.mark.thorough
+def test_mypy_accepts_the_programs(tmp_path: Path) -> None:
+    for number, code in enumerate(sections().values()):
+        (tmp_path / f"program_{number}.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *map(str, tmp_path.glob("*.py"))], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("heading", QUERIES)
