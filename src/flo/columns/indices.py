@@ -9,11 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.ones import is_ones, ones
+
 Numbers = npt.NDArray[np.uint64]
 Indices = npt.NDArray[np.int64]
 """Row indices; also counts and weights of rows."""
 Mask = npt.NDArray[np.bool_]
 INT64, FLOAT64 = pa.int64(), pa.float64()
+MANY = 1 << 10
+"""From so many rows on, it saves time to look for columns of ones."""
 
 
 def sort_numbers(numbers: Numbers) -> tuple[Indices, Numbers]:
@@ -70,22 +74,43 @@ def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
     """Return these rows, in one chunk. There must be a row with each index: Arrow does not check that."""
     if not table.num_rows:
         return table
-    table = table.combine_chunks()
-    return table if is_every(indices, table.num_rows) else pc.take(table, to_arrow(indices), boundscheck=False)
+    table = combine_chunks(table)
+    if is_every(indices, table.num_rows):
+        return table
+    places = ones_in(table) if len(indices) >= MANY else []
+    if not places:
+        return pc.take(table, to_arrow(indices), boundscheck=False)
+    which, columns = to_arrow(indices), table.columns
+    taken = [
+        ones(len(indices)) if place in places else pc.take(column, which, boundscheck=False)
+        for place, column in enumerate(columns)
+    ]
+    return pa.Table.from_arrays(taken, schema=table.schema)
+
+
+def combine_chunks(table: pa.Table) -> pa.Table:
+    """Return the table in one chunk."""
+    places = ones_in(table) if table.num_rows >= MANY and not is_one_chunk(table) else []
+    if not places:
+        return table.combine_chunks()
+    count, columns = table.num_rows, table.columns
+    whole = [ones(count) if place in places else one_chunk(column) for place, column in enumerate(columns)]
+    return pa.Table.from_arrays(whole, schema=table.schema)
+
+
+def is_one_chunk(table: pa.Table) -> bool:
+    return all(column.num_chunks == 1 for column in table.columns)
+
+
+def ones_in(table: pa.Table) -> list[int]:
+    """Return the places of the columns that are known to be ones."""
+    return [place for place, column in enumerate(table.columns) if is_ones(column)]
 
 
 def to_arrow(numbers: Indices | npt.NDArray[np.float64]) -> pa.Array:
     """Return int64 or float64 as a column, without a copy and without asking what they are, as `pa.array` does."""
     kind, plain = (FLOAT64, np.float64) if numbers.dtype.kind == "f" else (INT64, np.int64)
     return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers, plain))])
-
-
-ONES = to_arrow(np.ones(64, np.int64))
-
-
-def ones(count: int) -> pa.Array:
-    """Return a column of so many ones."""
-    return ONES.slice(0, count) if count <= len(ONES) else to_arrow(np.ones(count, np.int64))
 
 
 def take_ascending(array: pa.Array, indices: Indices) -> pa.Array:

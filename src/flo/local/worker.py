@@ -25,6 +25,7 @@ import pyarrow as pa
 from flo.core.errors import FloError
 from flo.local.exchange import Exchange, OwnBlobs, SentBlob
 from flo.local.executors import Tasks
+from flo.local.kept_memory import keep_freed_memory
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
 
@@ -204,6 +205,7 @@ def _serve(number: int, tasks: Tasks, exchange: Exchange, connection: Connection
     parents.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     pa.set_cpu_count(1)
+    keep_freed_memory()
     own = TasksOfWorker(number, tasks, exchange)
     while True:
         try:

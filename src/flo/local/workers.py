@@ -18,6 +18,7 @@ from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.local.exchange import Exchange, SentBlob
 from flo.local.executors import Tasks
+from flo.local.kept_memory import keep_freed_memory
 from flo.local.worker import ForkedWorker, OwnWorker, TasksOfWorker, Worker, WorkerRequest
 from flo.shards.plan.planning import holds_segment
 from flo.shards.tasks.blobs import Blob
@@ -45,6 +46,7 @@ class Workers:
                 instead=(("flow.on(flo.here)", "runs in the process that has the session"),),
             )
         tasks.prepare()
+        keep_freed_memory()
         self.tasks, self.count = tasks, count
         self.exchange = Exchange()
         self._process = os.getpid()

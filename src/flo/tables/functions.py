@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from flo.columns.expression import Expression, calling
 from flo.columns.function_types import Declared
-from flo.columns.indices import Numbers, one_chunk
+from flo.columns.indices import Numbers, combine_chunks, one_chunk
 from flo.columns.layout import VALUE, Layout
 from flo.columns.projection import Projection
 from flo.columns.traced import TracedExpression
@@ -159,8 +159,8 @@ def sort_by_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False
     """The rows as a run, sorted by the columns `beside` and the key."""
     keyed, columns = with_key(table, on, of, coded=coded)
     if keyed is not table:
-        return run_of(keyed.combine_chunks(), (*beside, *columns))
-    return RUNS.get((*beside, *columns), (table,), lambda: run_of(table.combine_chunks(), (*beside, *columns)))
+        return run_of(combine_chunks(keyed), (*beside, *columns))
+    return RUNS.get((*beside, *columns), (table,), lambda: run_of(combine_chunks(table), (*beside, *columns)))
 
 
 def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -> tuple[pa.Table, tuple[str, ...]]:

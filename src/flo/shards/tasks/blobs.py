@@ -29,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import ones
+from flo.columns.ones import is_ones, ones
 from flo.core.errors import FloError
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
@@ -188,9 +188,13 @@ def unpack_table(data: pa.Buffer) -> pa.Table:
 def drop_ones(table: pa.Table) -> tuple[pa.Table, int | None]:
     """The table without its weights if all are 1, and the index of their column; None if there is another weight."""
     index = table.schema.get_field_index(WEIGHT)
-    if index < 0 or not table.num_columns > 1 or pc.min_max(table[WEIGHT]).as_py() != {"min": 1, "max": 1}:
+    if index < 0 or table.num_columns < 2 or not _all_ones(table[WEIGHT]):
         return table, None
     return table.drop_columns([WEIGHT]), index
+
+
+def _all_ones(column: pa.ChunkedArray) -> bool:
+    return is_ones(column) or pc.min_max(column).as_py() == {"min": 1, "max": 1}
 
 
 def add_ones(table: pa.Table, index: int | None) -> pa.Table:

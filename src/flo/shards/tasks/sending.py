@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, has_any, take_rows
+from flo.columns.indices import Indices, Numbers, combine_chunks, has_any, take_rows
 from flo.core.collection import Collection, End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
@@ -100,7 +100,7 @@ class Sender:
             assert isinstance(delivery.by, SpreadWindows)
             yield from self._split_by_window(delivery, table.sort_by(delivery.by.order))
         else:
-            table = table.combine_chunks()
+            table = combine_chunks(table)
             if delivery.sums_early:
                 assert delivery.by is not None
                 table, numbers = delivery.by.sum_early(table, has_few_keys, reduce=delivery.reduces)
@@ -159,7 +159,7 @@ class Sender:
         numbers = count()
         for (delivery, shard, _), tables in self.tables.items():
             for table in split_table(pa.concat_tables(tables, promote_options="default")):
-                yield Blob(shard, delivery, self.origin, next(numbers), table=table.combine_chunks())
+                yield Blob(shard, delivery, self.origin, next(numbers), table=combine_chunks(table))
         yield from self.values
 
 

@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
 from flo.columns.changes import row_layout
-from flo.columns.indices import Indices, one_chunk, ones
+from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import VALUE, Layout
 from flo.columns.narrowing import marked_schema, to_users
+from flo.columns.ones import ones
 from flo.core.errors import brief
 from flo.tables.io.changes import with_users_weights
 from flo.tables.io.files import WEIGHTS, Piece

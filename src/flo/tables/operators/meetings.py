@@ -23,8 +23,9 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, one_chunk, ones, take_rows, to_arrow
+from flo.columns.indices import Indices, one_chunk, take_rows, to_arrow
 from flo.columns.layout import Layout
+from flo.columns.ones import ones
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.tables.functions import called, elements_of, written

@@ -34,6 +34,7 @@ from flo.columns.indices import (
     Mask,
     Numbers,
     bisect_ranges,
+    combine_chunks,
     expand_ranges,
     is_sorted,
     one_chunk,
@@ -41,6 +42,7 @@ from flo.columns.indices import (
     sort_numbers,
     take_rows,
 )
+from flo.columns.ones import is_ones
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Implied, Keys, find_equal, imply_keys, keys_of
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
@@ -110,7 +112,10 @@ class Run(Lowerable):
     @cached_property
     def weights(self) -> tuple[int, int]:
         """The least and the greatest weight of a row; there must be rows."""
-        weights = self.table[WEIGHT].to_numpy()
+        column = self.table[WEIGHT]
+        if is_ones(column):
+            return 1, 1
+        weights = column.to_numpy()
         return (int(weights[0]),) * 2 if self.rows == 1 else (int(weights.min()), int(weights.max()))
 
     @property
@@ -428,7 +433,7 @@ def join_parts(parts: Sequence[Run]) -> Run:
     """Return the run that has these parts one after the other. Columns of sums that a part lacks are zero in it."""
     names = list(dict.fromkeys(name for part in parts for name in part.table.column_names))
     tables = [_with_columns(part.table, names) for part in parts]
-    table = pa.concat_tables(tables, promote_options="default").combine_chunks()  # some say that they have no nulls
+    table = combine_chunks(pa.concat_tables(tables, promote_options="default"))  # some say that they have no nulls
     numbers = np.concatenate([part.keys.numbers for part in parts])
     whole = Run(parts[0].columns, Keys(numbers, all(part.keys.exact for part in parts)), table).prepare()
     ends = np.cumsum([part.rows for part in parts]).tolist()
@@ -470,5 +475,5 @@ def interleave(tables: list[pa.Table], keys: list[Keys]) -> Interleaved:
         return Interleaved(tables[0], np.arange(tables[0].num_rows), keys[0])
     numbers = np.concatenate([each.numbers for each in keys])
     order = numbers.argsort(kind="stable")  # fast on sorted parts
-    table = pa.concat_tables(tables).combine_chunks()
+    table = combine_chunks(pa.concat_tables(tables))
     return Interleaved(table, order, Keys(numbers[order], all(each.exact for each in keys)))
