@@ -15,32 +15,34 @@ import pyarrow as pa
 
 FEW, MOST = 1 << 6, 1 << 20
 """The rows of the shared column, until somebody needs more. Still more ones are a column of their own."""
+INT64 = pa.int64()
 
 
-def _column(count: int) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(np.ones(count, np.int64))])
+def _make(count: int) -> pa.Buffer:
+    return pa.py_buffer(np.ones(count, np.int64))
 
 
 class Shared:
-    """The shared column."""
+    """The data of the shared column."""
 
-    column = _column(FEW)
+    data = _make(FEW)
 
 
 def ones(count: int) -> pa.Array:
     """Return a column of so many ones."""
     if count > MOST:
-        return _column(count)
-    shared = Shared.column
-    if count > len(shared):
-        shared = Shared.column = _column(MOST)
-    return shared.slice(0, count)
+        data = _make(count)
+    else:
+        data = Shared.data
+        if count > FEW and data.size == 8 * FEW:
+            data = Shared.data = _make(MOST)
+        data = data.slice(0, 8 * count)  # the buffer and not the column: a pickle has all of a buffer
+    return pa.Array.from_buffers(INT64, count, [None, data])
 
 
 def is_ones(column: pa.ChunkedArray) -> bool:
     """Return whether the column is made of slices of the shared one."""
-    shared = Shared.column  # kept while this looks, so that nothing else has its address
-    if column.type.id != shared.type.id:
+    if column.type.id != INT64.id:
         return False
-    address = shared.buffers()[1].address
-    return all(chunk.buffers()[1].address == address for chunk in column.chunks)
+    shared = Shared.data  # kept while this looks, so that nothing else has its address
+    return all((data := chunk.buffers()[1]) is not None and data.address == shared.address for chunk in column.chunks)

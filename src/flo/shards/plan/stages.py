@@ -177,4 +177,7 @@ def must_be_in_one_place(stream: Stream | Delivery) -> bool:
 
 def shard_of(numbers: Numbers, shards: int) -> Indices:
     """The shard of each key number. Shards are ranges of key numbers, so rescaling computes no key again."""
-    return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)
+    high = numbers >> np.uint64(32)
+    high *= np.uint64(shards)
+    high >>= np.uint64(32)
+    return high.view(np.int64)

@@ -42,7 +42,7 @@ from flo.columns.indices import (
     sort_numbers,
     take_rows,
 )
-from flo.columns.ones import is_ones
+from flo.columns.ones import is_ones, ones
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Implied, Keys, find_equal, imply_keys, keys_of
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
@@ -184,11 +184,10 @@ class Run(Lowerable):
     @cached_property
     def index(self) -> Indices:
         """For each value of the highest bits of a key number, the first row with that value or a larger one."""
-        counts = np.bincount(
-            (self.keys.numbers >> np.uint64(64 - self._bits)).view(np.int64), minlength=1 << self._bits
-        )
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        return ends.astype(np.int32) if self.rows < 2**31 else ends
+        buckets = (self.keys.numbers >> np.uint64(64 - self._bits)).view(np.int64)
+        ends: Indices = np.zeros(1 + (1 << self._bits), np.int32 if self.rows < 2**31 else np.int64)
+        np.cumsum(np.bincount(buckets, minlength=1 << self._bits), out=ends[1:])
+        return ends
 
     @property
     def _bits(self) -> int:
@@ -209,8 +208,7 @@ class Run(Lowerable):
         return "mapped" in self.__dict__
 
     def prepare(self) -> Run:
-        """Return the run as it is kept: with its index, and if large without key numbers that the columns imply."""
-        _ = self.index
+        """Return the run as it is kept: if large, without key numbers that the columns imply."""
         keys = self.imply_keys() if self.rows >= LARGE else None
         if keys is None:
             return self
@@ -394,7 +392,7 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     metadata = table.schema.metadata
     exact, table = metadata[b"exact"] == b"1", table.replace_schema_metadata(None)
     if b"once" in metadata:
-        table = table.add_column(int(metadata[b"once"]), WEIGHT_FIELD, pa.array(np.ones(table.num_rows, np.int64)))
+        table = table.add_column(int(metadata[b"once"]), WEIGHT_FIELD, ones(table.num_rows))
     if NUMBERS in table.column_names:
         return Run(columns, Keys(table[NUMBERS].to_numpy(), exact), table.drop_columns([NUMBERS]))
     keys = Implied([one_chunk(table[name]) for name in columns], exact)
