@@ -29,6 +29,8 @@ from flo.tables.values import Rows
 
 FEW_ROWS = 1 << 12
 """Fewer rows of an input are not split: to send them takes longer than to process them."""
+MORE = 0.2
+"""The share of rows that this process takes beyond its own, since the others begin later."""
 MOST_WORKERS = 256
 
 
@@ -156,9 +158,9 @@ def _untyped(value: Value) -> Any:
 
 
 def split_rows(value: Rows, count: int) -> Iterator[Rows]:
-    """The rows in so many parts, or in one if they are few."""
+    """The rows in so many parts, or in one if they are few. The first is larger: it is not copied."""
     rows = value.table.num_rows
     parts = min(count, max(1, rows // FEW_ROWS))
-    bounds = [rows * part // parts for part in range(parts + 1)]
+    bounds = [0, *(round(rows * (part + MORE) / (parts + MORE)) for part in range(1, parts)), rows]
     for low, high in pairwise(bounds):
         yield replace(value, table=value.table.slice(low, high - low))
