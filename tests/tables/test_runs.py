@@ -14,7 +14,8 @@ from flo.columns.indices import expand_ranges, sort_numbers
 from flo.tables.state import run as module
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import merge_runs, run_of
-from flo.tables.values import WEIGHT
+from flo.tables.state.spilling import spill
+from flo.tables.values import WEIGHT, WEIGHT_FIELD
 from tests.quick import tried
 
 keys = st.lists(st.one_of(st.integers(0, 6), st.integers(0, 2**62)), max_size=30)
@@ -119,6 +120,24 @@ def test_equal_numbers_stay_in_their_order(numbers):
     order, ordered = sort_numbers(array)
     assert order.tolist() == np.argsort(array, kind="stable").tolist()
     assert ordered.tolist() == sorted(array.tolist())
+
+
+@pytest.mark.parametrize("weight", [1, 2])
+@pytest.mark.parametrize("key", ["#", "k"])
+@pytest.mark.parametrize("kind", ["int64", "string"])
+def test_a_column_may_have_the_name_of_the_key_numbers(key, kind, weight, tmp_path):
+    keys = pa.array([3, 1, 2]).cast(kind)
+    fields = [pa.field("k", kind), WEIGHT_FIELD, pa.field("#", kind)]
+    table = pa.table([keys, pa.array([1, weight, 1]), keys], pa.schema(fields))
+    one = run_of(table, (key,))
+    sink = pa.BufferOutputStream()
+    module.write_ipc(one, sink)
+    again = module.read_ipc((key,), pa.BufferReader(sink.getvalue()))
+    assert again.table.equals(one.table)
+    assert (again.keys.numbers == one.keys.numbers).all()
+    spill(again, tmp_path)
+    assert again.table.equals(one.table)
+    assert (again.keys.numbers == one.keys.numbers).all()
 
 
 def test_expanded():

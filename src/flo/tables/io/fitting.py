@@ -252,6 +252,8 @@ def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -
     if not isinstance(of, (ZSet, Bag)) or WEIGHTS not in table.schema.names or WEIGHTS in layout.names:
         return ones(table.num_rows), {}
     weights, misfits = _convert_column(table, WEIGHTS, Cell(int, pa.int64()), is_text(table.schema.field(WEIGHTS).type))
+    if not misfits and pc.min_max(weights).as_py() == {"min": 1, "max": 1}:
+        return ones(table.num_rows), {}
     if isinstance(of, Bag):
         for index in np.flatnonzero(np.asarray(pc.fill_null(pc.less(weights, 1), False))):
             misfits.setdefault(

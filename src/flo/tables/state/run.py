@@ -342,7 +342,9 @@ class Run(Lowerable):
 SMALL_FILE = 1 << 18
 """A file of up to so many bytes is written to memory, once for its name and its content."""
 NUMBERS = "#"
-"""The column of key numbers in a stored run, so that they need not be computed again."""
+"""The last column of a stored run: the key numbers, so that they need not be computed again."""
+NUMBERED = b"numbered"
+"""The metadata of a stored run with a user's column of that name: whether the last column is the key numbers."""
 
 
 class Content:
@@ -372,7 +374,10 @@ def write_ipc(run: Run, sink: Any) -> None:
     if WEIGHT in table.column_names and run.once:
         metadata["once"] = str(table.schema.get_field_index(WEIGHT))
         table = table.drop_columns([WEIGHT])
-    if run.imply_keys() is None:
+    implied = run.imply_keys() is not None
+    if NUMBERS in table.column_names:
+        metadata[NUMBERED.decode()] = str(int(not implied))
+    if not implied:
         table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
     write_table(table.replace_schema_metadata(metadata), sink)
 
@@ -393,8 +398,9 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     exact, table = metadata[b"exact"] == b"1", table.replace_schema_metadata(None)
     if b"once" in metadata:
         table = table.add_column(int(metadata[b"once"]), WEIGHT_FIELD, ones(table.num_rows))
-    if NUMBERS in table.column_names:
-        return Run(columns, Keys(table[NUMBERS].to_numpy(), exact), table.drop_columns([NUMBERS]))
+    last = table.num_columns - 1
+    if metadata.get(NUMBERED, b"1") == b"1" and NUMBERS in table.column_names[last:]:
+        return Run(columns, Keys(table.column(last).to_numpy(), exact), table.remove_column(last))
     keys = Implied([one_chunk(table[name]) for name in columns], exact)
     return Run(columns, keys if table.num_rows >= LARGE else Keys(keys.numbers, exact), table)
 

@@ -67,9 +67,9 @@ def spill(run: Run, folder: Path) -> None:
     names, keys = run.table.column_names, run.keys
     numbered = run.table if type(keys) is Implied else run.table.append_column(NUMBERS, pa.array(keys.numbers))
     mapped = _map_table(numbered, folder)
-    table = mapped.select(names)
+    table = mapped.select(range(len(names)))
     own = Implied([one_chunk(table[name]) for name in run.columns], keys.exact)
-    moved = own if type(keys) is Implied else Keys(mapped[NUMBERS].to_numpy(), keys.exact)
+    moved = own if type(keys) is Implied else Keys(mapped.column(len(names)).to_numpy(), keys.exact)
     start = 0
     for part, end in zip(run.files, run.file_ends.tolist(), strict=True):
         if part is not run:
