@@ -195,6 +195,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--query", choices=list(BY_NAME), action="append", help="one query; may be given more than once"
     )
     parser.add_argument("--spark", action="store_true", help="on Spark, beside its own streaming")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each query runs on Spark, besides warming up")
     given = parser.parse_args(arguments)
     events, delta = (max(1, int(count * given.scale)) for count in (given.events, given.delta))
     console = Console()
@@ -205,7 +206,7 @@ def main(arguments: list[str] | None = None) -> None:
     if given.spark:
         from benchmarks.nexmark_spark import beside_native
 
-        console.print(beside_native(names, events, delta))
+        console.print(beside_native(names, events, delta, given.rounds))
     else:
         console.print(compare(names, events, delta, console))
 

@@ -1,20 +1,26 @@
 """NEXMark's queries on Spark, in micro-batches, beside Spark's own streaming where it can express them.
 
-    python -m benchmarks.nexmark --spark --events 5_000_000
-    python -m benchmarks.nexmark_spark SIDE DATA SCRATCH QUERY…    # one side, in a process and a session of its own
+    python -m benchmarks.nexmark --spark --events 1_500_000 --rounds 5
+    python -m benchmarks.nexmark_spark SIDE DATA    # one side, in a process and a session of its own
 
 Both sides read the same Parquet files, one of each input in a micro-batch, and write Parquet. What they wrote is read
-by DuckDB and compared with its own answer. Before it is measured, each query runs on a tenth of a micro-batch.
+by DuckDB and compared with its own answer.
+
+The sides run in turn: in each round a query runs once on each, in a new folder, and the other waits. Which is first
+alternates. Some rounds come before those that count. The rates are those of the median times of all micro-batches.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -28,7 +34,9 @@ from benchmarks.nexmark_sql import QUERIES as SQL
 from examples.nexmark import nexmark
 from examples.nexmark_data import Events, side_input
 
-WARM, OUT = "warm", "out"
+OUT, STATE = "out", "state"
+WARM_UPS = 2
+"""The rounds that do not count: Java compiles what they run."""
 TABLES = {"persons": "person", "auctions": "auction", "bids": "bid"}
 CHANNEL_ID = """
 SELECT * FROM (
@@ -80,61 +88,84 @@ def write(deltas: list[Events], folder: Path) -> None:
     pq.write_table(side_input(), folder / "side_input" / "0.parquet")
 
 
-def beside_native(names: Iterable[str], count: int, delta: int) -> Table:
+def beside_native(names: Iterable[str], count: int, delta: int, rounds: int) -> Table:
     """A table of these queries on both sides. Raises if an answer is not DuckDB's."""
-    title = f"{count:,} events in micro-batches of {delta:,}; thousands of events a second, on two cores"
+    title = f"{count:,} events in micro-batches of {delta:,}; thousands of events a second, medians of {rounds} rounds"
     table = Table(title=title, title_justify="left")
-    for column in ("query", "rows", "flo", "native", "ratio"):
+    for column in ("query", "rows", "flo", "native", "ratio", "of each round"):
         table.add_column(column, justify="left" if column == "query" else "right")
     running = list(programs(names)[0])
-    with tempfile.TemporaryDirectory(prefix="flo-nexmark-") as temporary:
-        folder = Path(temporary)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-nexmark-")))
         deltas = made(count, delta)
         write(deltas, folder / "data")
-        write(made(delta // 10, delta), folder / "data" / WARM)
-        native = [name for name in running if name in APPENDED or name in UPDATED]
-        sides = {"flo": side("flo", folder, running), "native": side("native", folder, native) if native else {}}
         oracle = Oracle(deltas)
+        native = any(name in APPENDED or name in UPDATED for name in running)
+        sides = {name: stack.enter_context(side(name, folder / "data")) for name in list(SIDES)[: 1 + native]}
         for name in running:
-            expected, rates = oracle.digest(name), {}
-            for each, seconds in sides.items():
-                if name in seconds:
+            expected = oracle.digest(name)
+            able = sides if name in APPENDED or name in UPDATED else ["flo"]
+            seconds: dict[str, list[float]] = {each: [] for each in able}
+            for turn in range(WARM_UPS + rounds):
+                for each in sorted(seconds, reverse=bool(turn % 2)):
+                    scratch = folder / f"{each} {name} {turn}"
+                    found = sides[each](name, scratch)
+                    assert found["count"] == len(deltas), f"{name} of {each} had {found['count']} micro-batches"
                     keys = UPDATED[name][1] if each == "native" and name in UPDATED else []
-                    found = oracle.digest_of_files(name, folder / each / OUT / name, keys, BATCH)
-                    assert found == expected, f"{name} of {each}: {found}; DuckDB has {expected}"
-                    rates[each] = count / seconds[name] / 1e3
-            cells = [f"{rates[each]:,.0f}" if each in rates else "" for each in sides]
-            ratio = f"{rates['flo'] / rates['native']:.2f}" if "native" in rates else ""
-            table.add_row(name, f"{expected.rows:,}", *cells, ratio)
+                    answer = oracle.digest_of_files(name, scratch / OUT, keys, BATCH)
+                    assert answer == expected, f"{name} of {each}: {answer}; DuckDB has {expected}"
+                    shutil.rmtree(scratch)
+                    if turn >= WARM_UPS:
+                        seconds[each].append(found["seconds"])
+            rates = {each: count / statistics.median(found) / 1e3 for each, found in seconds.items()}
+            cells = [f"{rates[each]:,.0f}" if each in rates else "" for each in SIDES]
+            if "native" in rates:
+                ratios = [native / flo for native, flo in zip(seconds["native"], seconds["flo"], strict=True)]
+                cells += [f"{rates['flo'] / rates['native']:.2f}", " ".join(f"{each:.2f}" for each in ratios)]
+            table.add_row(name, f"{expected.rows:,}", *cells)
     return table
 
 
-def side(name: str, folder: Path, queries: list[str]) -> dict[str, float]:
-    """The seconds that each query took on a side, in all micro-batches."""
-    command = [sys.executable, "-m", "benchmarks.nexmark_spark", name, str(folder / "data"), str(folder / name)]
-    done = subprocess.run([*command, *queries], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{name} failed:\n{done.stderr[-4000:]}")
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+@contextmanager
+def side(name: str, data: Path) -> Iterator[Callable[[str, Path], dict[str, Any]]]:
+    """A function that runs a query on a side, in a process that is started once, and returns what it measured."""
+    with tempfile.TemporaryFile("w+") as errors:
+        command = [sys.executable, "-m", "benchmarks.nexmark_spark", name, str(data)]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
+        with subprocess.Popen(command, **pipes, text=True) as process:
+            asked: Any = process.stdin
+            answers: Any = process.stdout
+
+            def run(query: str, scratch: Path) -> dict[str, Any]:
+                print(query, scratch, sep="\t", file=asked, flush=True)
+                line = answers.readline()
+                if not line:
+                    errors.seek(0)
+                    raise RuntimeError(f"{name} failed:\n{errors.read()[-4000:]}")
+                found: dict[str, Any] = json.loads(line)
+                return found
+
+            yield run
+            asked.close()
 
 
-def run_flo(side: Any, query: str, out: Path) -> float:
-    from benchmarks.spark_sides import AVAILABLE, measured
+def run_flo(side: Any, query: str) -> Any:
+    from benchmarks.spark_sides import AVAILABLE
 
     inputs = {}
     for name in signature(BY_NAME[query]).parameters:
         static = name == "side"
         inputs[name] = side.spark.read.parquet(str(side.data / "side_input")) if static else side.stream(TABLES[name])
-    sinks = {query: flo.spark.Changes(str(out))}
-    started = nexmark(query).on(side.spark).start(inputs, sinks, checkpoint=side.scratch / query, trigger=AVAILABLE)
+    sinks = {query: flo.spark.Changes(str(side.scratch / OUT))}
+    started = nexmark(query).on(side.spark).start(inputs, sinks, checkpoint=side.scratch / STATE, trigger=AVAILABLE)
     started.wait()
-    return float(sum(measured(started._query, 0)["batches"])) / 1e3
+    return started._query
 
 
-def run_native(side: Any, query: str, out: Path) -> float:
-    from benchmarks.spark_sides import AVAILABLE, measured
+def run_native(side: Any, query: str) -> Any:
+    from benchmarks.spark_sides import AVAILABLE
 
+    out = side.scratch / OUT
     for name in Events._fields:
         side.stream(name).createOrReplaceTempView(name)
     side.spark.read.parquet(str(side.data / "side_input")).createOrReplaceTempView("side_input")
@@ -142,9 +173,9 @@ def run_native(side: Any, query: str, out: Path) -> float:
         writing = side.spark.sql(APPENDED[query]).writeStream.format("parquet").option("path", str(out))
     else:
         writing = side.spark.sql(UPDATED[query][0]).writeStream.outputMode("update").foreachBatch(append_to(out))
-    started = writing.trigger(**AVAILABLE).option("checkpointLocation", str(side.scratch / query)).start()
+    started = writing.trigger(**AVAILABLE).option("checkpointLocation", str(side.scratch / STATE)).start()
     started.awaitTermination()
-    return float(sum(measured(started, 0)["batches"])) / 1e3
+    return started
 
 
 def append_to(folder: Path) -> Callable[[Any, int], None]:
@@ -158,20 +189,21 @@ def append_to(folder: Path) -> Callable[[Any, int], None]:
     return append
 
 
+SIDES = {"flo": run_flo, "native": run_native}
+
+
 def main(arguments: list[str]) -> None:
-    from benchmarks.spark_sides import Side
+    """Runs the queries that it reads, and writes the time of all micro-batches of each."""
+    from benchmarks.spark_sides import Side, measured
     from flo.spark.session import embedded
 
-    name, data, scratch, *queries = arguments
-    spark = embedded(f"nexmark {name}", cores=2, memory="6g")
-    run = {"flo": run_flo, "native": run_native}[name]
-    found = {}
+    name, data = arguments
+    spark = embedded(f"nexmark {name}", cores=2, memory="3g")
     try:
-        for query in queries:
-            place = Path(scratch)
-            run(Side(spark, Path(data) / WARM, place / WARM / "state"), query, place / WARM / OUT / query)
-            found[query] = run(Side(spark, Path(data), place / "state"), query, place / OUT / query)
-        print(json.dumps(found))
+        for line in sys.stdin:
+            query, scratch = line.rstrip("\n").split("\t")
+            milliseconds = measured(SIDES[name](Side(spark, Path(data), Path(scratch)), query), 0)["batches"]
+            print(json.dumps({"seconds": sum(milliseconds) / 1e3, "count": len(milliseconds)}), flush=True)
     finally:
         spark.stop()
 
