@@ -27,6 +27,7 @@ from flo.shards.sinks.sinks import Sink
 from flo.shards.tasks.figures import COMMIT, OTHER, SINKS
 from flo.shards.watching.watch import EngineReport, QueryWatch
 from flo.spark.driver.catalyst_outputs import SETTINGS as PARQUET
+from flo.spark.driver.hadoop_settings import forget_origins
 from flo.spark.driver.local_logs import local_log_settings
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
@@ -80,6 +81,7 @@ class Query(QueryOutputs[View]):
         settings = task_settings(batches.narrow) | STREAMING
         settings |= local_log_settings(batches.spark) if "://" not in offsets else {}
         settings |= PARQUET if batches.written else {}
+        forget_origins(batches.spark)
         with hold_settings(batches.spark, settings):
             try:
                 self._query = writer.start()
