@@ -44,6 +44,7 @@ from flo.shards.tasks.figures import add_work
 from flo.shards.tasks.hot_keys import Hot
 from flo.shards.tasks.output_files import write_diverted
 from flo.shards.tasks.sending import Parcel, Sender, without_end
+from flo.shards.tasks.short_decimals import with_points
 from flo.tables.dataflow import Work
 from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
@@ -77,11 +78,16 @@ class InputColumns:
     """Another entry that rows must pass, too: one on which it raises is diverted. The rest of a program, in a fill."""
     kept: int | None = None
     """The index of the column that says which rows of its scan the input keeps; None if it keeps all."""
+    decimals: tuple[tuple[int, pa.DataType], ...] = ()
+    """The places of decimals that are sent as integers, among its columns, and their types."""
 
     def own(self, rows: pa.Table) -> pa.Table:
         """The rows of the input, with its columns alone."""
         own = pa.table([rows.column(1 + index) for _, index in self.columns], [name for name, _ in self.columns])
-        return own if self.kept is None else own.filter(rows.column(1 + self.kept))
+        own = own if self.kept is None else own.filter(rows.column(1 + self.kept))
+        for place, kind in self.decimals:
+            own = own.set_column(place, own.column_names[place], with_points(own.column(place), kind))
+        return own
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from flo.core.operator import Operator
 from flo.program.dag import Dag
 from flo.shards.plan.stages import Entry, Plan
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
+from flo.shards.tasks.short_decimals import is_short
 from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import SCAN, RowsOfOutput, rows_of_outputs
 from flo.spark.driver.file_statistics import UnreadColumns, streaming_files
@@ -34,6 +35,8 @@ from flo.spark.driver.pushdown import are_distinct_names, expression_of, is_push
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.driver.source_scans import SourceScan
 from flo.sql.catalyst import quoted
+from flo.sql.java import items_of
+from flo.sql.native import Catalyst
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.operators.elementwise import FilterTables, MapTables
@@ -286,6 +289,21 @@ def _with_checks(name: str, frame: DataFrame, of: Collection, never_null: list[s
         fits = fits.when(misfit, sf.raise_error(sf.lit(MISFIT.format(name, reason))))
     # Catalyst takes the condition for nondeterministic, so it moves no other filter before it
     return frame.where(fits.otherwise(sf.spark_partition_id() >= 0))
+
+
+def send_integers(scan: SourceScan) -> SourceScan:
+    """The scan with the digits of short decimals, as integers, in their place."""
+    short = [is_short(field.type) for field in arrow_schema(scan.frame.schema)]
+    if not any(short):
+        return scan
+    spark = scan.frame.sparkSession
+    catalyst, plan = Catalyst(spark), scan.frame._jdf.queryExecution().analyzed()
+    columns = [
+        catalyst.named(catalyst.expressions.UnscaledValue(each), each.name()) if is_decimal else each
+        for each, is_decimal in zip(items_of(plan.output()), short, strict=True)
+    ]
+    rows = catalyst.logical.Project(catalyst.list(columns), plan)
+    return replace(scan, frame=DataFrame(catalyst.frame(spark, rows), spark))
 
 
 def share_columns(types: Iterable[Iterable[Hashable]]) -> list[list[int]]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -36,12 +36,13 @@ from flo.spark.arrow_rows import arrow_schema, map_rows
 from flo.spark.driver.catalyst_outputs import SCAN, WrittenOutput
 from flo.spark.driver.direct_reads import DirectRead
 from flo.spark.driver.file_statistics import UnreadColumns
-from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
+from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, send_integers, share_columns
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import LastingTask, rdd_of
 from flo.spark.driver.python_errors import python_error, segment_error
-from flo.spark.driver.source_scans import OwnColumns, describe_shared, scan_once
-from flo.spark.session import has_own_thread, is_narrow
+from flo.spark.driver.row_widths import LIMIT, WIDE, WideRow, expect_short_texts, texts_to_check
+from flo.spark.driver.source_scans import OwnColumns, SourceScan, describe_shared, scan_once
+from flo.spark.session import BYTES, NO_LIMIT, has_own_thread, is_narrow
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.java import Java
 from flo.sql.native import BESIDE, spark_schema
@@ -89,13 +90,17 @@ class SparkMicroBatches(MicroBatches):
         self.counted: set[str] = set()
         """The inputs whose rows Spark counts."""
         self._counted_before: dict[str, int] = {}
-        """What Spark has counted in the first attempt at a micro-batch."""
+        """What Spark has counted in earlier attempts at a micro-batch."""
         self._counted_in_files = False
         """Whether the footers of files have these counts, too."""
         self.unread: list[UnreadColumns] = []
         """Columns of inputs that Spark does not read, and that must have no nulls."""
         self.narrow = True
         """Whether all input rows are small."""
+        self._texts: tuple[str, ...] = ()
+        """The columns of texts that must be short in all rows, so that batches need no limit of bytes."""
+        self._limit = NO_LIMIT
+        """The limit of bytes that was set last."""
         self.written: tuple[WrittenOutput, ...] = ()
         """The outputs that Catalyst writes."""
         pickle_with_spark()
@@ -125,11 +130,15 @@ class SparkMicroBatches(MicroBatches):
 
     def add_inputs(self, given: Mapping[str, BoundInput], divert: bool = False) -> dict[str, DataFrame]:
         """The rows of the inputs, all in the same columns."""
-        scans = scan_once(self.spark, {name: each.frame for name, each in given.items()})
+        asked = scan_once(self.spark, {name: each.frame for name, each in given.items()})
+        in_spark = {name for name, each in given.items() if each.written}  # Catalyst reads the decimals
+        scans = [scan if in_spark & scan.inputs.keys() else send_integers(scan) for scan in asked]
         places = share_columns([field.dataType.json() for field in scan.frame.schema] for scan in scans)
 
-        def columns(name: str, own: OwnColumns, place: list[int]) -> InputColumns:
+        def columns(name: str, own: OwnColumns, place: list[int], sent: SourceScan, asked: SourceScan) -> InputColumns:
             each = given[name]
+            kinds, others = (arrow_schema(scan.frame.schema).types for scan in (asked, sent))
+            decimals = [(at, kinds[index]) for at, index in enumerate(own.columns) if kinds[index] != others[index]]
             return InputColumns(
                 Code.of((each.entry, self.deliveries(each.entry.outputs), name)),
                 tuple(zip(each.frame.columns, (place[index] for index in own.columns), strict=True)),
@@ -137,11 +146,12 @@ class SparkMicroBatches(MicroBatches):
                 each.partition,
                 None if each.checks is None else Code.of(each.checks),
                 None if own.kept is None else place[own.kept],
+                tuple(decimals),
             )
 
         read = [
-            {name: columns(name, own, place) for name, own in scan.inputs.items()}
-            for scan, place in zip(scans, places, strict=True)
+            {name: columns(name, own, place, sent, before) for name, own in sent.inputs.items()}
+            for sent, before, place in zip(scans, asked, places, strict=True)
         ]
         by_name = {name: (number, each) for number, scan in enumerate(read) for name, each in scan.items()}
         self.written = WrittenOutput.all_of(given, self.outputs, by_name)
@@ -159,6 +169,8 @@ class SparkMicroBatches(MicroBatches):
         self._counted_in_files = all(each.whole_files for each in given.values() if each.counted)
         self.unread = [each.unread for each in given.values() if each.unread is not None]
         frames = in_shared_columns(scans, places)
+        shared = next(iter(frames.values())).schema if frames else StructType()
+        self._texts = tuple(shared.names[place] for place in texts_to_check([field.dataType for field in shared]))
         return {name: frames[name] for name in given}
 
     def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None, task: InputTask | None = None) -> DataFrame:
@@ -167,20 +179,60 @@ class SparkMicroBatches(MicroBatches):
         task = replace(task or self._input_task, hot=hot)
         return rows.mapInArrow(SparkTask(self._input_names, task), BLOBS)
 
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether batches need no limit of bytes."""
+        return self.narrow or bool(self._texts)
+
+    def _set_limit(self, session: SparkSession, limit: str) -> None:
+        """Sets the limit of bytes for batches, in the session of a query or of a run, which resets it at its end."""
+        if self._limit != limit:
+            session.conf.set(BYTES, limit)
+            self._limit = limit
+
+    def _expect_wide(self, rows: DataFrame) -> None:
+        """Sets the limit that rows need whose texts are not checked."""
+        if self._texts:
+            self._set_limit(rows.sparkSession, LIMIT)
+
+    def _run_short(self, rows: DataFrame, run: Callable[[DataFrame], Outcome]) -> Outcome:
+        """Runs a micro-batch on rows whose texts must be short. If one is long, runs it again with a limit."""
+        if not self._texts:
+            return run(rows)
+        started = time.monotonic()
+        self._set_limit(rows.sparkSession, NO_LIMIT)
+        try:
+            return run(expect_short_texts(rows, self._texts))
+        except WideRow:
+            self._texts = ()
+            self._set_limit(rows.sparkSession, LIMIT)
+        return self._run_again(rows, run, started)
+
+    def _run_again(self, rows: DataFrame, run: Callable[[DataFrame], Outcome], started: float) -> Outcome:
+        """Runs a micro-batch whose inputs were read before. Their rows are counted once."""
+        for name, count in self._count_input_rows(rows).items():
+            self._counted_before[name] = self._counted_before.get(name, 0) + count
+        return replace(run(rows), seconds=time.monotonic() - started)
+
     def _with_now(self, frame: DataFrame, version: int) -> DataFrame:
         blobs = self.now_blobs(version)
         return frame.union(frame_of(frame.sparkSession, blobs)) if blobs else frame
 
     def run_first_micro_batch(self, frames: list[DataFrame], version: int, ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and, at version 0, the literals of the program."""
+        self._counted_before = {}
         self._check_unread(version)
         batch = self.micro_batch(version, ended)
-        parts = [self.read_inputs(reduce(DataFrame.union, frames), batch)] if frames else []
-        if (self.plan.literals and version == 0) or not frames:
-            spark = frames[0].sparkSession if frames else self.spark
-            parts.append(frame_of(spark, self.literal_blobs()))
-        blobs = self._with_now(reduce(DataFrame.union, parts), version)
-        return self.run_stages(blobs, batch)
+        spark = frames[0].sparkSession if frames else self.spark
+
+        def run(rows: DataFrame | None = None) -> Outcome:
+            parts = [] if rows is None else [self.read_inputs(rows, batch)]
+            if (self.plan.literals and version == 0) or not parts:
+                parts.append(frame_of(spark, self.literal_blobs()))
+            blobs = self._with_now(reduce(DataFrame.union, parts), version)
+            return self.run_stages(blobs, batch)
+
+        return self._run_short(reduce(DataFrame.union, frames), run) if frames else run()
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
@@ -194,9 +246,7 @@ class SparkMicroBatches(MicroBatches):
         if not any(TOO_LARGE in each for each in reports):
             return self._outcome(rows, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
-        self._counted_before = self._count_input_rows(rows)
-        outcome = self._run_large(rows, batch)  # this reads the inputs once more
-        return replace(outcome, seconds=time.monotonic() - started)
+        return self._run_again(rows, partial(self._run_large, batch=batch), started)
 
     def _check_unread(self, version: int) -> None:
         """Raises if a row of the micro-batch that Spark runs has null in a column that is not read."""
@@ -216,7 +266,11 @@ class SparkMicroBatches(MicroBatches):
 
     def _run_large(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
         if self.written:
+            self._expect_wide(rows)
             return self._write_outputs(rows, batch)
+        return self._run_short(rows, partial(self._run_stages_on, batch=batch))
+
+    def _run_stages_on(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
         return self.run_stages(self._with_now(self.read_inputs(rows, batch), batch.version), batch)
 
     def _write_outputs(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
@@ -278,6 +332,7 @@ class SparkMicroBatches(MicroBatches):
         """The task reports of a small micro-batch in one task. Tasks of their own read the inputs if these have many
         partitions, or if the time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
+        self._expect_wide(rows)
         rdd = rdd_of(rows)
         if self.now is not None or rdd.getNumPartitions() > READ_TOGETHER:
             blobs = self._with_now(self.read_inputs(rows, batch), batch.version)
@@ -366,6 +421,8 @@ class SparkMicroBatches(MicroBatches):
             with self.names.site(context, version):
                 yield
         except Exception as error:
+            if WIDE in str(error):
+                raise WideRow from error
             translated = (segment_error(error) if self.plan.natives else None) or python_error(error)
             raise translated from translated.__cause__
 

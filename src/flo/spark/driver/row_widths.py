@@ -1,0 +1,49 @@
+"""Rows whose texts are short, so that Spark need not measure its batches.
+
+Spark hands rows to Python in batches, which a limit of rows or of bytes ends. For a limit of bytes it measures the
+batch after each row, in all columns: that takes more time than all else that it does for the row. If every row has few
+bytes, the limit of rows alone keeps batches as small. Numbers and times have few. For texts each row is checked, which
+compares a few lengths. Where a text is long the micro-batch fails before a stage has begun. It runs again, with the
+limit of bytes, and so does all that the query runs later.
+
+Invariant: no batch has more than `ROWS` · `FEW_BYTES` bytes of texts, which is Spark's own limit, 64 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import BinaryType, DataType, StringType
+
+from flo.shards.tasks.blobs import PIECE, ROWS
+from flo.spark.session import is_narrow
+
+FEW_BYTES = PIECE
+"""So many bytes the texts of a row may have."""
+LIMIT = str(ROWS * FEW_BYTES)
+"""The limit of bytes for batches of rows that may be wide."""
+WIDE = "flo: a row has long texts"
+"""The message that Catalyst raises."""
+
+
+class WideRow(Exception):
+    """A row has more bytes than `FEW_BYTES`."""
+
+
+def texts_to_check(kinds: Sequence[DataType]) -> tuple[int, ...]:
+    """The columns of texts and bytes, if all others have small values only; otherwise none."""
+    texts = tuple(place for place, kind in enumerate(kinds) if isinstance(kind, (StringType, BinaryType)))
+    return texts if all(place in texts or is_narrow(kind) for place, kind in enumerate(kinds)) else ()
+
+
+def expect_short_texts(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The same rows. A job raises, with the message `WIDE`, where the texts of a row have too many bytes."""
+    lengths: list[Any] = [sf.coalesce(sf.octet_length(sf.col(name)), sf.lit(0)).cast("bigint") for name in columns]
+    is_wide = reduce(add, lengths) > FEW_BYTES
+    # the other branch is no constant, so that the optimiser keeps the condition as it is
+    return rows.where(sf.when(is_wide, sf.raise_error(sf.lit(WIDE))).otherwise(sf.spark_partition_id() >= 0))
