@@ -37,7 +37,7 @@ from flo.spark.driver.catalyst_outputs import SCAN, WrittenOutput
 from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
-from flo.spark.driver.lasting_tasks import LastingTask, rdd_of
+from flo.spark.driver.lasting_tasks import LastingTask, estimate_bytes, rdd_of
 from flo.spark.driver.python_errors import python_error, segment_error
 from flo.spark.driver.source_scans import OwnColumns, describe_shared, scan_once
 from flo.spark.session import has_own_thread, is_narrow
@@ -177,10 +177,10 @@ class SparkMicroBatches(MicroBatches):
         return self.run_stages(blobs, batch)
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
-        """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
+        """Runs a micro-batch on the rows of inputs, in one task if it is probably small."""
         self._check_unread(version)
         batch = self.micro_batch(version, ended)
-        if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
+        if not self._is_probably_small(rows, batch):
             return self._run_large(rows, batch)
         started = time.monotonic()
         reports = self._run_in_one_task(rows, batch)
@@ -191,6 +191,17 @@ class SparkMicroBatches(MicroBatches):
         outcome = self._run_large(rows, batch)  # this reads the inputs once more
         counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
         return replace(outcome, taken=counts, seconds=time.monotonic() - started)
+
+    def _is_probably_small(self, rows: DataFrame, batch: MicroBatch) -> bool:
+        """Whether a micro-batch is probably small: as the last ones were, or because its files are. Files are asked
+        until one such micro-batch was large, and if there is state: the first may be the first of many."""
+        if self._asks_catalyst or not has_own_thread():
+            return False
+        if self._small_in_a_row >= self._small_expected:
+            return True
+        if batch.is_first or self.written or self._small_expected > 1:
+            return False
+        return estimate_bytes(rows) <= FEW_BYTES
 
     def _check_unread(self, version: int) -> None:
         """Raises if a row of the micro-batch that Spark runs has null in a column that is not read."""
