@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from flo.spark.driver import micro_batches
@@ -75,20 +76,53 @@ def test_a_lasting_task_takes_the_rows_of_later_micro_batches(spark: Any) -> Non
     assert [task.collect(rdd_of(each), 0) for each in (numbers, nullable)] == [[b"[0, 1, 2]"], [b"[0, None, 2]"]]
 
 
-def test_one_that_turns_out_to_be_large_runs_in_stages(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """Few rows, so that the next micro-batch is expected to have few; then many, and few again."""
-    monkeypatch.setattr(micro_batches, "FEW_BYTES", 2_000)
-    in_stages: list[int] = []
+@pytest.fixture
+def in_stages(monkeypatch: Any) -> list[int]:
+    """The micro-batches that run in stages."""
+    versions: list[int] = []
     run_stages = SparkMicroBatches.run_stages
 
     def noted(self: SparkMicroBatches, frame: Any, batch: Any) -> Any:
-        in_stages.append(batch.version)
+        versions.append(batch.version)
         return run_stages(self, frame, batch)
 
     monkeypatch.setattr(SparkMicroBatches, "run_stages", noted)
+    return versions
+
+
+def expect_sums(query: Any, pieces: list[pa.Table]) -> None:
+    assert [outcome.taken["sales"] for outcome in query.progress] == [len(piece) for piece in pieces]
+    assert values(query) == dict(sums().run(sales=merged([{"sales": piece} for piece in pieces])["sales"]))
+
+
+def test_one_that_turns_out_to_be_large_runs_in_stages(
+    spark: Any, tmp_path: Path, monkeypatch: Any, in_stages: list[int]
+) -> None:
+    """Few rows, so that the next micro-batch is expected to have few; then many, and few again."""
+    monkeypatch.setattr(micro_batches, "FEW_BYTES", 2_000)
     counts = [5, 5, 2_000, 5, 5, 5]
     pieces = [sales(100 * version, count) for version, count in enumerate(counts)]
     query = fed(spark, sums(), {"sales": pieces}, tmp_path)
     assert in_stages == [0, 2, 3, 4], "the first is not known, the third is large, and two small ones must follow it"
-    assert [outcome.taken["sales"] for outcome in query.progress] == [len(piece) for piece in pieces]
-    assert values(query) == dict(sums().run(sales=merged([{"sales": piece} for piece in pieces])["sales"]))
+    expect_sums(query, pieces)
+
+
+def test_small_files_after_a_load_are_known_to_be_small(
+    spark: Any, tmp_path: Path, monkeypatch: Any, in_stages: list[int]
+) -> None:
+    monkeypatch.setattr(micro_batches, "FEW_BYTES", 20_000)
+    pieces = [sales(10_000 * version, count) for version, count in enumerate([5_000, 5, 5])]
+    query = fed(spark, sums(), {"sales": pieces}, tmp_path)
+    assert in_stages == [0]
+    expect_sums(query, pieces)
+
+
+def test_sizes_of_files_that_have_misled_are_not_asked_again(
+    spark: Any, tmp_path: Path, monkeypatch: Any, in_stages: list[int]
+) -> None:
+    monkeypatch.setattr(micro_batches, "FEW_BYTES", 20_000)
+    monkeypatch.setattr(micro_batches, "estimate_bytes", lambda rows: 0)
+    pieces = [sales(10_000 * version, count) for version, count in enumerate([5_000, 5_000, 5, 5, 5])]
+    query = fed(spark, sums(), {"sales": pieces}, tmp_path)
+    assert in_stages == [0, 1, 2, 3], "two small ones in a row are asked for instead"
+    expect_sums(query, pieces)

@@ -135,6 +135,17 @@ def test_files_are_bounded_and_what_was_left_behind_is_removed(tmp_path: Path) -
     assert not list(Checkpoint(str(tmp_path)).problems())
 
 
+def test_a_state_that_comes_again_keeps_its_files(tmp_path: Path) -> None:
+    """The version that had them is removed while the same files are written again."""
+    query = Simulated(sums(), tmp_path, shards=1)
+    query.turn({"sales": sales(0, 10)})
+    for version in range(1, 10):
+        last, next_one = (version - 1) % 3 * 10, version % 3 * 10
+        query.turn({"sales": sales(last, 10, -1) | sales(next_one, 10)})
+        assert not list(Checkpoint(str(tmp_path)).problems())
+        assert Simulated(sums(), tmp_path).values() == dict(sums().run(sales=sales(next_one, 10)))
+
+
 def test_a_version_that_is_not_kept(tmp_path: Path) -> None:
     query = Simulated(sums(), tmp_path)
     for version in range(5):
@@ -269,7 +280,8 @@ def test_operators_that_hold_the_same_runs(tmp_path: Path) -> None:
 
 
 def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that has had the shard before maps it as it stands; a file that is cut off is refused nevertheless."""
+    """A process maps what this start has written as it stands, and reads it through after another start; a file that
+    is cut off is refused nevertheless."""
     query, alone = Simulated(sums(), tmp_path / "both", shards=1), Simulated(sums(), tmp_path / "alone", shards=1)
     processes: tuple[Any, Any] = ({}, {})
 
@@ -278,11 +290,13 @@ def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch:
         query.turn({"sales": sales(query.version * 1000, 1000)})
 
     turn(0)
-    turn(1)
     with monkeypatch.context() as patches:
         patches.setattr("flo.tables.checkpoint.store._name", lambda *_: pytest.fail("was read through"))
-        for process in (0, 0, 1, 0):
+        for process in (1, 0, 0, 1, 0):
             turn(process)
+        query = Simulated(sums(), tmp_path / "both")
+        with pytest.raises(pytest.fail.Exception, match="was read through"):
+            turn(1)
     monkeypatch.setattr(stage_task, "_shards", {})
     while alone.version < query.version:
         alone.turn({"sales": sales(alone.version * 1000, 1000)})

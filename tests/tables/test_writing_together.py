@@ -43,6 +43,29 @@ def test_nothing_runs_any_more_when_one_of_the_calls_after_a_write_has_failed(tm
     assert called == ["act"]
 
 
+def test_what_runs_meanwhile_is_done_at_the_end(tmp_path: Path) -> None:
+    called: list[str] = []
+
+    def act() -> None:
+        time.sleep(0.1)
+        called.append("act")
+
+    def fail() -> None:
+        raise OSError("the disk is gone")
+
+    with closing(Writes()) as writes:
+        writes.meanwhile(act)
+        writes.finish()
+        assert called == ["act"]
+    with closing(Writes()) as writes:
+        writes.meanwhile(act)
+    assert called == ["act"] * 2, "also if the files do not appear"
+    with closing(Writes()) as writes:
+        writes.meanwhile(fail)
+        with pytest.raises(OSError, match="the disk is gone"):
+            writes.finish()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be forked")
 def test_a_fork_flushes_with_threads_of_its_own(tmp_path: Path) -> None:
     """It has none of those that its parent has started, and would wait for them forever."""

@@ -117,6 +117,8 @@ class MicroBatches:
         """The number of the input that gets the time of the outside world, if there is one."""
         self.memory: int | None = None
         """How many bytes of state each process keeps in memory; None if all."""
+        self._begun: int | None = None
+        """The first micro-batch that this start has run."""
         self._recent: dict[int, dict[int, StateVersions]] = {}
         """The state versions of the last versions, committed or not."""
 
@@ -153,6 +155,7 @@ class MicroBatches:
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)
         oldest, tagged = self._oldest_for(version), self._kept.tagged
+        self._begun = version if self._begun is None else self._begun
         return MicroBatch(
             version,
             self.run,
@@ -164,6 +167,7 @@ class MicroBatches:
             oldest,
             tagged=tagged,
             memory=self.memory,
+            begun=self._begun,
         )
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:

@@ -82,6 +82,9 @@ class MicroBatch:
     """Versions before the oldest that are kept, because they have tags."""
     memory: int | None = None
     """How many bytes of state a process keeps in memory; None if all."""
+    begun: int = 0
+    """The first micro-batch of this start of the query. States since then hold files that this start has written, or
+    has verified when it read them."""
 
     @property
     def is_first(self) -> bool:

@@ -329,7 +329,7 @@ class StageTask:
             _, blank, record = self._read_state(stage, BLANK)
             return shard.program, shard.program.states.adopt(blank or []), record
         if version != versions.version(number):
-            nodes, views, more = shard.load(versions.version(number), batch.version)
+            nodes, views, more = shard.load(versions.version(number), batch.version, batch.begun)
             record = ShardRecord.read(views, more)
             _shards[key] = Cached(batch.run, shard, versions.version(number), nodes, record)
             spill_shards(batch)

@@ -15,9 +15,9 @@ micro-batch that changed it. Runs never change, and versions share them.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ from flo.core.untyped import Json
 from flo.program.dag import Dag
 from flo.shards.tasks.hot_keys import Hot, hot_as_json, hot_from_json
 from flo.tables.checkpoint.folders import Folder, Local, Writes, folder
-from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, run_file
+from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, files_of, run_file
 from flo.tables.dataflow import Dataflow
 from flo.tables.state.run import Run
 
@@ -126,8 +126,11 @@ class Shard:
         self.runs: list[Run] = []
         """The runs of the state that was read or written last."""
 
-    def load(self, version: int, next_version: int) -> ShardState:
-        """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
+    def load(self, version: int, next_version: int, begun: int) -> ShardState:
+        """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote.
+
+        `begun` is the first micro-batch of this start of the query: files of versions since then are trusted."""
+        self.store.trusts_files = self.store.trusts_files or version >= begun
         if not self.store.runs:
             self.store.tidy()
         self.store.forget(version, next_version)
@@ -148,7 +151,7 @@ class Shard:
         """Writes a version, and removes what is needed neither by a version that is kept nor by one after the last of
         them.
 
-        Its files are there when `writes` are finished."""
+        Its files are there, and the others are removed, when `writes` are finished. Meanwhile the task goes on."""
         store = self.store
         where, before = store.folder, dict(store.runs)
         store.folder = where.writing_together(writes)
@@ -161,8 +164,8 @@ class Shard:
 
         def use_written() -> None:
             store.runs, self.runs = written, storing.runs
-            store.sweep(*kept)
 
+        writes.meanwhile(partial(store.sweep, *kept, needed=files_of(state, storing)))
         writes.afterwards(use_written)
         return saved
 
@@ -234,14 +237,14 @@ class CachedStore(Store):
         self._forget_runs(storing.held)
         return saved
 
-    def sweep(self, *kept: int) -> None:
+    def sweep(self, *kept: int, needed: Set[str] = frozenset()) -> None:
         """If many versions are kept, it removes many at once."""
         oldest = kept[-1]
         step = removal_step(self._newest - oldest)
         if self._swept is None and step > 1:
             self._swept = oldest
         if self._swept is None or oldest - self._swept >= step:
-            super().sweep(*kept)
+            super().sweep(*kept, needed=needed)
             self._swept = oldest
             self._manifests = {number: each for number, each in self._manifests.items() if number >= oldest}
 

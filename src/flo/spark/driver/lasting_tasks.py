@@ -55,6 +55,12 @@ def rdd_of(rows: DataFrame) -> Java:
         return rows._jdf.queryExecution().toRdd()
 
 
+def estimate_bytes(rows: DataFrame) -> int:
+    """How many bytes the rows have, as Spark estimates from the sizes of files. It takes them for enormous if it does
+    not know, as with a topic of Kafka."""
+    return int(str(rows._jdf.logicalPlan().stats().sizeInBytes()))
+
+
 def _column_of_task(rows: DataFrame, task: Any, returns: StructType) -> Column:
     """A task for rows with these columns, as Spark knows it."""
     context = rows.sparkSession.sparkContext

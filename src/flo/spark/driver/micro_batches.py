@@ -38,7 +38,7 @@ from flo.spark.driver.direct_reads import DirectRead
 from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, send_integers, share_columns
 from flo.spark.driver.job_names import JobNames
-from flo.spark.driver.lasting_tasks import LastingTask, rdd_of
+from flo.spark.driver.lasting_tasks import LastingTask, estimate_bytes, rdd_of
 from flo.spark.driver.python_errors import python_error, segment_error
 from flo.spark.driver.row_widths import LIMIT, WIDE, WideRow, expect_short_texts, texts_to_check
 from flo.spark.driver.source_scans import OwnColumns, SourceScan, describe_shared, scan_once
@@ -235,11 +235,11 @@ class SparkMicroBatches(MicroBatches):
         return self._run_short(reduce(DataFrame.union, frames), run) if frames else run()
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
-        """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
+        """Runs a micro-batch on the rows of inputs, in one task if it is probably small."""
         self._counted_before = {}
         self._check_unread(version)
         batch = self.micro_batch(version, ended)
-        if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
+        if not self._is_probably_small(rows, batch):
             return self._run_large(rows, batch)
         started = time.monotonic()
         reports = self._run_in_one_task(rows, batch)
@@ -247,6 +247,17 @@ class SparkMicroBatches(MicroBatches):
             return self._outcome(rows, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
         return self._run_again(rows, partial(self._run_large, batch=batch), started)
+
+    def _is_probably_small(self, rows: DataFrame, batch: MicroBatch) -> bool:
+        """Whether a micro-batch is probably small: as the last ones were, or because its files are. Files are asked
+        until one such micro-batch was large, and if there is state: the first may be the first of many."""
+        if self._asks_catalyst or not has_own_thread():
+            return False
+        if self._small_in_a_row >= self._small_expected:
+            return True
+        if batch.is_first or self.written or self._small_expected > 1:
+            return False
+        return estimate_bytes(rows) <= FEW_BYTES
 
     def _check_unread(self, version: int) -> None:
         """Raises if a row of the micro-batch that Spark runs has null in a column that is not read."""

@@ -108,10 +108,15 @@ class Writes:
     def __init__(self) -> None:
         self._files: list[tuple[str, str, Future[None]]] = []
         """The temporary and the final path of each, and its flush."""
+        self._meanwhile: list[Future[None]] = []
         self._afterwards: list[Callable[[], None]] = []
 
     def add(self, temporary: str, target: str) -> None:
         self._files.append((temporary, target, _threads().submit(_flush, temporary)))
+
+    def meanwhile(self, act: Callable[[], None]) -> None:
+        """Calls a function now, beside what follows. It is done when the files are there."""
+        self._meanwhile.append(_threads().submit(act))
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Calls a function when all files are there. Such functions are called at the same time."""
@@ -129,11 +134,13 @@ class Writes:
                 raise _no_room(self._files[0][1], error) from error
             raise
         _call_all(lambda act: act(), self._afterwards)
-        self._files, self._afterwards = [], []
+        for done in self._meanwhile:
+            done.result()
+        self._files, self._meanwhile, self._afterwards = [], [], []
 
     def close(self) -> None:
         """Removes the files that have not appeared."""
-        wait([flushed for _, _, flushed in self._files])
+        wait([*self._meanwhile, *(flushed for _, _, flushed in self._files)])
         for temporary, _, _ in self._files:
             _remove_file(temporary)
 

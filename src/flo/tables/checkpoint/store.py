@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -239,7 +239,7 @@ class Store:
 
         A number without a manifest of its own has the state of the one before.
         """
-        name = hashlib.blake2b(state, digest_size=16).hexdigest()
+        name = _state_name(state)
         written = storing.bytes + self.folder.write(f"{STATES}/{name}", state)
         manifest = {"number": number, "state": name, "runs": sorted(storing.held), "more": more}
         written += write_sealed(self.folder, _manifest(number), manifest)
@@ -270,7 +270,7 @@ class Store:
             raise missing_file_error(self.folder, name) from None
         except OSError as error:
             raise unreadable_file_error(self.folder, name, error) from None
-        if hashlib.blake2b(state, digest_size=16).hexdigest() != manifest["state"]:
+        if _state_name(state) != manifest["state"]:
             raise damaged_file_error(self.folder, name)
         return state, manifest["more"]
 
@@ -309,19 +309,19 @@ class Store:
                 raise damaged_file_error(self.folder, run_file(name))
         return data
 
-    def sweep(self, *kept: int) -> None:
+    def sweep(self, *kept: int, needed: Set[str] = frozenset()) -> None:
         """Removes the manifests that none of these numbers has, and none after the last of them; and the files that
-        only those have named."""
+        only those have named, and that are not needed otherwise."""
         numbers = self.numbers()
         has = {max((number for number in numbers if number <= each), default=-1) for each in kept}
-        self._remove({number for number in numbers if number < kept[-1]} - has, numbers)
+        self._remove({number for number in numbers if number < kept[-1]} - has, numbers, needed)
 
     def abandon(self, after: int) -> None:
         """Removes the manifests after a number, and the files that only those have named."""
         numbers = self.numbers()
         self._remove({number for number in numbers if number > after}, numbers)
 
-    def _remove(self, unneeded: set[int], numbers: list[int]) -> None:
+    def _remove(self, unneeded: set[int], numbers: list[int], needed: Set[str] = frozenset()) -> None:
         """Removes some of the manifests, and the files that only those have named."""
         gone = list(self._existing(unneeded))
         if not gone:
@@ -329,7 +329,7 @@ class Store:
         held = _held(self._existing(number for number in numbers if number not in unneeded))
         for number in unneeded:
             self.folder.remove(_manifest(number))
-        for name in _held(gone) - held:
+        for name in _held(gone) - held - needed:
             self.folder.remove(name)
 
     def forget(self, after: int, before: int) -> None:
@@ -369,6 +369,15 @@ def _manifest(number: int) -> str:
 
 def run_file(name: str) -> str:
     return f"{PARTS}/{name}.arrow"
+
+
+def _state_name(state: bytes) -> str:
+    return hashlib.blake2b(state, digest_size=16).hexdigest()
+
+
+def files_of(state: bytes, storing: Storing) -> set[str]:
+    """The files of a state that is being stored."""
+    return _held([{"state": _state_name(state), "runs": storing.held}])
 
 
 def _held(manifests: Iterable[Json]) -> set[str]:
