@@ -289,11 +289,11 @@ class SparkMicroBatches(MicroBatches):
         here, if there are no others."""
         started, version = time.monotonic(), batch.version
         left = [number for number, inputs in enumerate(self._task_beside.scans) if inputs]
+        others = bool(left or self.now is not None or len(self.plan.stages) > 1 or self.plan.natives)
         try:
             if len(self.written) + bool(left) > 1:  # several jobs read the rows
-                rows, direct = self._hold(rows), None
-            else:
-                direct = self._read_directly(rows)
+                rows = self._hold(rows)
+            direct = None if others or len(self.written) > 1 else self._read_directly(rows)
             read = rows if direct is None else direct.frame
             with self._errors(version):
                 counts = {each.output.name: each.write(read, version, self.shards, self.run) for each in self.written}
@@ -304,7 +304,7 @@ class SparkMicroBatches(MicroBatches):
                 taken |= dict.fromkeys(self.counted, direct.rows)
                 direct.note_rows(sum(taken.values()))
             report = {"taken": taken, "rows": counts, "input_seconds": time.monotonic() - started}
-            if left or self.now is not None or len(self.plan.stages) > 1 or self.plan.natives:
+            if others:
                 read = self.read_inputs(rows.where(col(SCAN).isin(left)), batch, self._task_beside)
                 return self.run_stages(self._with_now(read, version), batch, self._stages_beside, [report])
             (code,) = self._stages_beside
