@@ -13,7 +13,7 @@ import flo
 import flo.spark
 from flo.spark.driver import micro_batches
 from flo.spark.driver.row_widths import FEW_BYTES, LIMIT, texts_to_check
-from flo.spark.session import BYTES, NO_LIMIT
+from flo.spark.session import BYTES, NO_LIMIT, hold_settings
 from tests.spark.sources import files
 
 
@@ -73,6 +73,17 @@ def test_rows_with_long_texts(spark: Any, tmp_path: Path, monkeypatch: Any, few:
     if not few:
         assert limits == [NO_LIMIT, NO_LIMIT, LIMIT, LIMIT]
     assert spark.conf.get(BYTES) == before
+
+
+@pytest.mark.slow
+def test_a_smaller_limit_is_kept(spark: Any, tmp_path: Path) -> None:
+    stream = files(spark, [pa.Table.from_pylist([{"k": 1, "t": "a"}], SCHEMA)], tmp_path / "rows")
+    views = flo.spark.views(spark, {"found": QUERY}, {"rows": stream})
+    with hold_settings(spark, {BYTES: "1m"}):
+        query = views.start(checkpoint=tmp_path / "checkpoint", trigger={"availableNow": True})
+        query.wait()
+        assert not query._batches.is_unlimited
+    assert query.view("found").arrow().to_pylist()
 
 
 @pytest.mark.slow

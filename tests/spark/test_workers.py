@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import venv
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -284,3 +285,14 @@ def test_tasks_import_nothing_of_the_driver() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "flo.shards.tasks.stage_task" in loaded
     assert [name for name in loaded if name.startswith(("flo.spark.driver", "flo.spark.session"))] == []
+
+
+def test_workers_keep_freed_memory(spark: Any) -> None:
+    """A worker on this machine has chosen the allocator whose freed memory it keeps."""
+
+    def name_pool(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"pool": [pa.default_memory_pool().backend_name]})
+
+    (row,) = spark.range(1, numPartitions=1).mapInArrow(name_pool, "pool string").collect()
+    assert row.pool == pa.system_memory_pool().backend_name

@@ -40,7 +40,7 @@ from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns,
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import LastingTask, estimate_bytes, rdd_of
 from flo.spark.driver.python_errors import python_error, segment_error
-from flo.spark.driver.row_widths import LIMIT, WIDE, WideRow, expect_short_texts, texts_to_check
+from flo.spark.driver.row_widths import LIMIT, WIDE, WideRow, expect_short_texts, has_usual_limit, texts_to_check
 from flo.spark.driver.source_scans import OwnColumns, SourceScan, describe_shared, scan_once
 from flo.spark.session import BYTES, NO_LIMIT, has_own_thread, is_narrow
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
@@ -170,7 +170,8 @@ class SparkMicroBatches(MicroBatches):
         self.unread = [each.unread for each in given.values() if each.unread is not None]
         frames = in_shared_columns(scans, places)
         shared = next(iter(frames.values())).schema if frames else StructType()
-        self._texts = tuple(shared.names[place] for place in texts_to_check([field.dataType for field in shared]))
+        texts = texts_to_check([field.dataType for field in shared]) if has_usual_limit(self.spark) else ()
+        self._texts = tuple(shared.names[place] for place in texts)
         return {name: frames[name] for name in given}
 
     def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None, task: InputTask | None = None) -> DataFrame:

@@ -16,7 +16,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, DataType, StringType
 
@@ -33,6 +33,11 @@ WIDE = "flo: a row has long texts"
 
 class WideRow(Exception):
     """A row has more bytes than `FEW_BYTES`."""
+
+
+def has_usual_limit(spark: SparkSession) -> bool:
+    """Whether the session's own limit is no smaller than `LIMIT`. A smaller one is kept."""
+    return bool(spark._jsparkSession.sessionState().conf().arrowMaxBytesPerBatch() >= int(LIMIT))
 
 
 def texts_to_check(kinds: Sequence[DataType]) -> tuple[int, ...]:
