@@ -31,6 +31,7 @@ from flo.shards.tasks.short_decimals import is_short
 from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import SCAN, RowsOfOutput, rows_of_outputs
 from flo.spark.driver.file_statistics import UnreadColumns, streaming_files
+from flo.spark.driver.narrow_inputs import narrow_input
 from flo.spark.driver.pushdown import are_distinct_names, expression_of, is_pushed_down, push_down
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.driver.source_scans import SourceScan
@@ -88,7 +89,12 @@ class NativePrefix:
             operator, rest = first
             operators = (*operators, operator)
             entry = replace(entry, dag=rest)
-        return cls(operators, entry, rows_of_outputs(plan, entry))
+        written = rows_of_outputs(plan, entry)
+        narrow = None if written else narrow_input(entry.dag)
+        if narrow is not None:
+            operator, rest = narrow
+            return cls((*operators, operator), replace(entry, dag=rest))
+        return cls(operators, entry, written)
 
     def every_operator(self) -> Iterator[Operator]:
         """Yields these operators, and those before the outputs that Catalyst can write."""
