@@ -25,9 +25,9 @@ import pyarrow as pa
 from flo.core.errors import FloError
 from flo.local.exchange import Exchange, OwnBlobs, SentBlob
 from flo.local.executors import Tasks
-from flo.local.kept_memory import keep_freed_memory
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
+from flo.shards.tasks.kept_memory import keep_freed_memory
 
 WorkerRequest: TypeAlias = tuple[Any, ...]
 """What a worker is asked for: a word, and its arguments."""

@@ -18,12 +18,12 @@ from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.local.exchange import Exchange, SentBlob
 from flo.local.executors import Tasks
-from flo.local.kept_memory import keep_freed_memory
 from flo.local.worker import ForkedWorker, OwnWorker, TasksOfWorker, Worker, WorkerRequest
 from flo.shards.plan.planning import holds_segment
 from flo.shards.tasks.blobs import Blob
 from flo.shards.tasks.context import MicroBatch
 from flo.shards.tasks.hot_keys import Hot
+from flo.shards.tasks.kept_memory import keep_freed_memory
 from flo.tables.keyed import KeyedRows
 from flo.tables.values import Rows
 
