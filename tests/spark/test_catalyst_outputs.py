@@ -12,16 +12,14 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import functions as sf
 
 import flo
 from flo.columns.expression import Expression
 from flo.core.errors import EngineError
 from flo.shards.checkpoint.change_folders import StoredChanges
 from flo.spark import Changes
-from flo.spark.driver import catalyst_outputs, direct_reads, micro_batches
+from flo.spark.driver import catalyst_outputs, micro_batches
 from flo.spark.driver.catalyst_outputs import OWN, publish_files
-from flo.spark.driver.direct_reads import DirectRead
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.query import Query
 from flo.tables.io.files import WEIGHTS
@@ -130,57 +128,6 @@ def test_drawn_programs_have_the_same_rows_and_counts_either_way(spark, tmp_path
         found.append((read_back(folder / "out"), schema, counts, by_spark))
     assert found[0] == found[1]
     assert [taken for _, _, taken, _, _ in found[0][2]] == [{"rows": table.num_rows} for table in tables]
-
-
-@pytest.mark.always
-@pytest.mark.parametrize("edge", [2, 1])
-def test_the_plan_of_a_micro_batch_gives_the_rows_and_counts_of_its_rdd(spark, tmp_path, monkeypatch, edge):
-    """Also those that Spark reports, which does not run its own plan of the micro-batch."""
-    found = []
-    for directly in (True, False):
-        monkeypatch.setattr(direct_reads, "READS_DIRECTLY", directly)
-        read, folder, proper = [], tmp_path / str(directly), DirectRead.of.__func__
-
-        def spy(kind: Any, *given: Any, calls: list[bool] = read, proper: Any = proper) -> Any:
-            direct = proper(kind, *given)
-            calls.append(direct is not None)
-            return direct
-
-        with monkeypatch.context() as patch:
-            patch.setattr(DirectRead, "of", classmethod(spy))
-            query = finish(spark, pick_even(edge), ITEMS, folder)
-        assert read == [directly] * 3
-        counts = [(each.rows, each.taken) for each in query.progress]
-        by_spark = [each["numInputRows"] for each in query._query.recentProgress][:3]
-        found.append((read_back(folder / "out"), counts, by_spark))
-    assert found[0] == found[1]
-    assert found[0][2] == [3, 1, 1]
-
-
-def test_the_rows_of_a_users_plan_are_those_of_its_rdd(spark, tmp_path, monkeypatch):
-    """With times of Spark, conditions, and columns of its own: only the rows that pass are counted."""
-    found = []
-    for directly in (True, False):
-        monkeypatch.setattr(direct_reads, "READS_DIRECTLY", directly)
-        for edge in (1, 2):
-            folder = tmp_path / f"{directly} {edge}"
-            now = sf.current_timestamp() > sf.lit("2001-01-01").cast("timestamp")
-            rows = files(spark, ITEMS, folder / "rows").where("n > 1").where(now)
-            rows = rows.withColumn("n", sf.col("n") * 2).withColumn("text", sf.concat("text", sf.lit("é")))
-            query = (
-                pick_even(edge)
-                .on(spark)
-                .start(
-                    {"rows": rows},
-                    {"even": Changes(str(folder / "out"))},
-                    checkpoint=folder / "checkpoint",
-                    trigger={"availableNow": True},
-                )
-            )
-            query.wait()
-            found.append((read_back(folder / "out"), [(each.rows, each.taken) for each in query.progress]))
-    assert found[:2] == found[2:]
-    assert found[0][1] == found[1][1]
 
 
 STEPS = {

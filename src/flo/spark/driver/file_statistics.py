@@ -55,11 +55,15 @@ class UnreadColumns:
         not certain which files of a micro-batch are those of the input. `shared` are relations that several read."""
         if not columns or not USES_STATISTICS or not frame.isStreaming or not has_own_thread():
             return None
-        relation = streaming_files(frame)
-        if relation is None:
+        node = frame._jdf.queryExecution().analyzed()
+        while node.nodeName() == "Project":
+            if any(each.nodeName() != "AttributeReference" for each in items_of(node.projectList())):
+                return None
+            node = node.child()
+        if node.nodeName() != "StreamingRelation" or node.dataSource().className().lower() != "parquet":
             return None
         schema = arrow_schema(frame.schema)
-        number = _number(relation.output())
+        number = _number(node.output())
         if number in shared or any(pa.types.is_nested(schema.field(each).type) for each in columns):
             return None
         return cls(name, pa.schema([schema.field(each) for each in columns]), number)
@@ -95,27 +99,6 @@ class UnreadColumns:
         for name, has_null in zip(self.schema.names, flags[0], strict=True):
             if has_null:
                 raise misfit_error(self.input, f"`{name}` is null")
-
-
-def streaming_files(frame: DataFrame) -> Java | None:
-    """The streaming Parquet files that a DataFrame has all rows of, as they are."""
-    node = frame._jdf.queryExecution().analyzed()
-    while node.nodeName() == "Project":
-        if any(each.nodeName() != "AttributeReference" for each in items_of(node.projectList())):
-            return None
-        node = node.child()
-    is_parquet = node.nodeName() == "StreamingRelation" and node.dataSource().className().lower() == "parquet"
-    return node if is_parquet else None
-
-
-def count_rows(relation: Java) -> int | None:
-    """How many rows the Parquet files of a relation have; None if the driver cannot read all footers."""
-    files = _files_of(relation)
-    try:
-        known = len(files) <= MOST_FILES and None not in files
-        return sum(int(pq.read_metadata(file).num_rows) for file in files) if known else None
-    except (OSError, pa.ArrowException):
-        return None
 
 
 def shared_relations(frames: Iterable[DataFrame]) -> frozenset[int]:

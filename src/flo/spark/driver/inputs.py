@@ -29,7 +29,7 @@ from flo.shards.plan.stages import Entry, Plan
 from flo.shards.tasks.input_task import MALFORMED, OFFSET, PARTITION, is_partitioned, row_collection
 from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import SCAN, RowsOfOutput, rows_of_outputs
-from flo.spark.driver.file_statistics import UnreadColumns, streaming_files
+from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.narrow_inputs import narrow_input
 from flo.spark.driver.pushdown import are_distinct_names, expression_of, is_pushed_down, push_down
 from flo.spark.driver.python_errors import MISFIT
@@ -60,8 +60,6 @@ class BoundInput:
     """The column that gives the partition of a row, if the input is partitioned."""
     counted: bool = False
     """Whether Spark counts the rows, as `counter_name(…)`: tasks do not see those that Catalyst filters out."""
-    whole_files: bool = False
-    """Whether the rows are those of Parquet files, and as many."""
     checks: Entry | None = None
     """Another entry that rows must pass, too, or be diverted."""
     written: tuple[RowsOfOutput, ...] = ()
@@ -149,7 +147,6 @@ def bind_input(
     unread = UnreadColumns.of(name, frame, not_read, shared)
     if unread is not None:
         never_null = [each for each in never_null if each not in unread.schema.names]
-    whole_files = frame.isStreaming and streaming_files(frame) is not None
     frame = _with_checks(name, frame, of, never_null)
     if position is not None:  # a map may replace the column
         beside[0] = f"{position} as it came"
@@ -159,7 +156,7 @@ def bind_input(
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
     for operator in native.operators:
         frame = push_down(frame, operator, beside)
-    return BoundInput(frame, native.entry, position, None, counted, whole_files, None, written, unread)
+    return BoundInput(frame, native.entry, position, counted=counted, written=written, unread=unread)
 
 
 def _columns_read(operators: Iterable[Operator]) -> frozenset[str] | None:

@@ -34,7 +34,6 @@ from flo.shards.tasks.small_batch_task import TOO_LARGE, SmallBatchTask
 from flo.shards.tasks.stage_task import StageTask
 from flo.spark.arrow_rows import arrow_schema, map_rows
 from flo.spark.driver.catalyst_outputs import SCAN, WrittenOutput
-from flo.spark.driver.direct_reads import DirectRead
 from flo.spark.driver.file_statistics import UnreadColumns
 from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns, share_columns
 from flo.spark.driver.job_names import JobNames
@@ -88,10 +87,6 @@ class SparkMicroBatches(MicroBatches):
         """The inputs that are read together."""
         self.counted: set[str] = set()
         """The inputs whose rows Spark counts."""
-        self._counted_before: dict[str, int] = {}
-        """What Spark has counted in the first attempt at a micro-batch."""
-        self._counted_in_files = False
-        """Whether the footers of files have these counts, too."""
         self.unread: list[UnreadColumns] = []
         """Columns of inputs that Spark does not read, and that must have no nulls."""
         self.narrow = True
@@ -156,7 +151,6 @@ class SparkMicroBatches(MicroBatches):
         fields = [field for each in given.values() for field in each.frame.schema if field.name != MALFORMED]
         self.narrow = all(is_narrow(field.dataType) for field in fields)
         self.counted = {name for name, each in given.items() if each.counted}
-        self._counted_in_files = all(each.whole_files for each in given.values() if each.counted)
         self.unread = [each.unread for each in given.values() if each.unread is not None]
         frames = in_shared_columns(scans, places)
         return {name: frames[name] for name in given}
@@ -184,7 +178,6 @@ class SparkMicroBatches(MicroBatches):
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs: in one task if it is probably small, as the last ones were."""
-        self._counted_before = {}
         self._check_unread(version)
         batch = self.micro_batch(version, ended)
         if self._asks_catalyst or self._small_in_a_row < self._small_expected or not has_own_thread():
@@ -194,9 +187,10 @@ class SparkMicroBatches(MicroBatches):
         if not any(TOO_LARGE in each for each in reports):
             return self._outcome(rows, version, reports, started, tasks=1)
         self._small_expected = min(2 * self._small_expected, MOST_EXPECTED)
-        self._counted_before = self._count_input_rows(rows)
+        before = self._count_input_rows(rows)
         outcome = self._run_large(rows, batch)  # this reads the inputs once more
-        return replace(outcome, seconds=time.monotonic() - started)
+        counts = {name: count - before.get(name, 0) for name, count in outcome.taken.items()}
+        return replace(outcome, taken=counts, seconds=time.monotonic() - started)
 
     def _check_unread(self, version: int) -> None:
         """Raises if a row of the micro-batch that Spark runs has null in a column that is not read."""
@@ -226,18 +220,10 @@ class SparkMicroBatches(MicroBatches):
         left = [number for number, inputs in enumerate(self._task_beside.scans) if inputs]
         try:
             if len(self.written) + bool(left) > 1:  # several jobs read the rows
-                rows, direct = self._hold(rows), None
-            else:
-                direct = self._read_directly(rows)
-            read = rows if direct is None else direct.frame
+                rows = self._hold(rows)
             with self._errors(version):
-                counts = {each.output.name: each.write(read, version, self.shards, self.run) for each in self.written}
-            taken = {each.input: counts[each.output.name] for each in self.written}
-            if direct is None:
-                taken |= self._count_input_rows(rows)
-            else:
-                taken |= dict.fromkeys(self.counted, direct.rows)
-                direct.note_rows(sum(taken.values()))
+                counts = {each.output.name: each.write(rows, version, self.shards, self.run) for each in self.written}
+            taken = {each.input: counts[each.output.name] for each in self.written} | self._count_input_rows(rows)
             report = {"taken": taken, "rows": counts, "input_seconds": time.monotonic() - started}
             if left or self.now is not None or len(self.plan.stages) > 1 or self.plan.natives:
                 read = self.read_inputs(rows.where(col(SCAN).isin(left)), batch, self._task_beside)
@@ -249,12 +235,6 @@ class SparkMicroBatches(MicroBatches):
             return self.summarize(version, reports, time.monotonic() - started)
         finally:
             self._release()
-
-    def _read_directly(self, rows: DataFrame) -> DirectRead | None:
-        """The micro-batch as a plan over files, if its rows can be counted without Spark."""
-        if self.counted and not self._counted_in_files:
-            return None
-        return DirectRead.of(rows, self._streaming_execution(), bool(self.counted))
 
     def _hold(self, rows: DataFrame) -> DataFrame:
         """The same rows, which executors hold until the micro-batch has run: those that read them get the same."""
@@ -402,7 +382,7 @@ class SparkMicroBatches(MicroBatches):
             for name in self.counted:
                 if observed.contains(counter_name(name)):
                     counts[name] = observed.apply(counter_name(name)).getLong(0)
-        return {name: count - self._counted_before.get(name, 0) for name, count in counts.items()}
+        return counts
 
 
 def tasks_at_once(spark: SparkSession) -> int:
