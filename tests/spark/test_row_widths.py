@@ -27,7 +27,7 @@ from tests.spark.sources import files
         ("a struct<c int>, b string", (1,)),
     ],
 )
-def test_texts_are_checked_if_all_else_is_small(ddl: str, texts: tuple[int, ...]) -> None:
+def test_texts_are_checked_if_all_else_is_small(spark: Any, ddl: str, texts: tuple[int, ...]) -> None:
     of = StructType.fromDDL(ddl)
     assert isinstance(of, StructType)
     assert texts_to_check([field.dataType for field in of]) == texts
