@@ -21,7 +21,7 @@ from flo.core.errors import ElementError, brief
 from flo.core.secrets import hide_secrets
 from flo.core.type_names import type_name
 
-SLICE = 1 << 18
+SLICE = 1 << 19
 """How many rows are pushed at once for each worker. No more than this is read ahead of the program."""
 WEIGHTS = "_weight"
 """The weight column in tables of the user."""
