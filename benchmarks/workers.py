@@ -182,8 +182,8 @@ def measure(name: str, workers: int, load: int, deltas: int, rows: int) -> tuple
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--load", type=int, default=3_000_000, help="rows of the first push; 0 for none")
-    parser.add_argument("--rows", type=int, default=500_000, help="of each further push")
-    parser.add_argument("--deltas", type=int, default=6)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of each further push")
+    parser.add_argument("--deltas", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     table = Table(

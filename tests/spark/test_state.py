@@ -17,9 +17,10 @@ from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.tasks import stage_task
 from flo.shards.tasks.output_files import PARTS, remove_parts
-from flo.shards.tasks.state import Shard
+from flo.shards.tasks.state import CachedStore, Shard
 from flo.shards.views import View
-from flo.tables.checkpoint.store import Store
+from flo.tables.checkpoint.folders import Local
+from flo.tables.checkpoint.store import Store, Storing, run_file
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
 from flo.tools.cli import main
@@ -144,6 +145,30 @@ def test_a_state_that_comes_again_keeps_its_files(tmp_path: Path) -> None:
         query.turn({"sales": sales(last, 10, -1) | sales(next_one, 10)})
         assert not list(Checkpoint(str(tmp_path)).problems())
         assert Simulated(sums(), tmp_path).values() == dict(sums().run(sales=sales(next_one, 10)))
+
+
+def test_a_failed_attempt_left_another_manifest(tmp_path: Path) -> None:
+    """While a version is written, the files of older ones are removed: what it needs is not what its manifest says."""
+
+    def write(store: CachedStore, version: int, *runs: str) -> None:
+        for run in runs:
+            store.folder.write(run_file(run), run.encode())
+        storing = Storing(store)
+        storing.held = set(runs)
+        store.write(version, b"state", storing, {})
+
+    store = CachedStore(Local(tmp_path))
+    write(store, 1, "a", "f")
+    write(store, 2, "b", "f")
+    write(store, 3, "m")
+    again = CachedStore(Local(tmp_path))
+    again.read(2)
+    again.sweep(2, writing=3, needed={run_file("c"), run_file("f")})
+    write(again, 3, "c", "f")
+    again.sweep(3, writing=4, needed={run_file("d")})
+    write(again, 4, "d")
+    assert again.manifest(3)["runs"] == ["c", "f"]
+    assert {run for run in "abcdf" if again.folder.exists(run_file(run))} == {"c", "d", "f"}
 
 
 def test_a_version_that_is_not_kept(tmp_path: Path) -> None:

@@ -29,4 +29,5 @@ def keep_freed_memory() -> None:
         return
     mallopt(M_MMAP_THRESHOLD, MAPPED_FROM)
     mallopt(M_TRIM_THRESHOLD, KEPT)
+    pa.default_memory_pool().release_unused()
     pa.set_memory_pool(pa.system_memory_pool())

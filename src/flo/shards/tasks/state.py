@@ -165,7 +165,7 @@ class Shard:
         def use_written() -> None:
             store.runs, self.runs = written, storing.runs
 
-        writes.meanwhile(partial(store.sweep, *kept, needed=files_of(state, storing)))
+        writes.meanwhile(partial(store.sweep, *kept, writing=version, needed=files_of(state, storing)))
         writes.afterwards(use_written)
         return saved
 
@@ -237,14 +237,14 @@ class CachedStore(Store):
         self._forget_runs(storing.held)
         return saved
 
-    def sweep(self, *kept: int, needed: Set[str] = frozenset()) -> None:
+    def sweep(self, *kept: int, writing: int | None = None, needed: Set[str] = frozenset()) -> None:
         """If many versions are kept, it removes many at once."""
         oldest = kept[-1]
         step = removal_step(self._newest - oldest)
         if self._swept is None and step > 1:
             self._swept = oldest
         if self._swept is None or oldest - self._swept >= step:
-            super().sweep(*kept, needed=needed)
+            super().sweep(*kept, writing=writing, needed=needed)
             self._swept = oldest
             self._manifests = {number: each for number, each in self._manifests.items() if number >= oldest}
 

@@ -19,6 +19,7 @@ from typing import Self
 from pyspark.sql import DataFrame
 
 from flo.spark.driver.file_statistics import count_rows
+from flo.spark.driver.inputs import counter_name
 from flo.sql.java import Java, java_package, scala_object
 from flo.sql.native import Catalyst
 
@@ -50,12 +51,13 @@ class DirectRead:
         patterns = scala_object(java_package("org.apache.spark.sql.catalyst.trees"), "TreePattern")
         if node.containsPattern(patterns.PLAN_EXPRESSION()):
             return None
-        while (name := node.nodeName()) in (*STEPS, OBSERVED):
+        while (name := node.nodeName()) in STEPS or (name == OBSERVED and node.name().startswith(counter_name(""))):
             above += [node] if name in STEPS else []
             node = node.child()
         count = count_rows(node.relation()) if name == RELATION and counted else 0
-        if name != RELATION or count is None:
-            return None
+        filters = any(each.nodeName() == "Filter" for each in above)
+        if name != RELATION or count is None or (filters and not counted):
+            return None  # rows that the user filters out are counted by nobody
         plan = node.copy(node.relation(), node.output(), node.catalogTable(), False, node.stream())
         for each in reversed(above):
             plan = each.withNewChildInternal(plan)

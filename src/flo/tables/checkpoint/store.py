@@ -309,10 +309,12 @@ class Store:
                 raise damaged_file_error(self.folder, run_file(name))
         return data
 
-    def sweep(self, *kept: int, needed: Set[str] = frozenset()) -> None:
+    def sweep(self, *kept: int, writing: int | None = None, needed: Set[str] = frozenset()) -> None:
         """Removes the manifests that none of these numbers has, and none after the last of them; and the files that
-        only those have named, and that are not needed otherwise."""
-        numbers = self.numbers()
+        only those have named, and that are not needed otherwise.
+
+        A version may be written meanwhile, and needs files. Its manifest may still be that of a failed attempt."""
+        numbers = [number for number in self.numbers() if number != writing]
         has = {max((number for number in numbers if number <= each), default=-1) for each in kept}
         self._remove({number for number in numbers if number < kept[-1]} - has, numbers, needed)
 
