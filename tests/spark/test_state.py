@@ -19,7 +19,7 @@ from flo.shards.tasks import stage_task
 from flo.shards.tasks.output_files import PARTS, remove_parts
 from flo.shards.tasks.state import CachedStore, Shard
 from flo.shards.views import View
-from flo.tables.checkpoint.folders import Local
+from flo.tables.checkpoint.folders import Local, Writes
 from flo.tables.checkpoint.store import Store, Storing, run_file
 from flo.tables.io.files import WEIGHTS
 from flo.tables.state import merging
@@ -163,8 +163,12 @@ def test_a_failed_attempt_left_another_manifest(tmp_path: Path) -> None:
     write(store, 3, "m")
     again = CachedStore(Local(tmp_path))
     again.read(2)
-    again.sweep(2, writing=3, needed={run_file("c"), run_file("f")})
+    writes = Writes()
+    again.folder = store.folder.writing_together(writes)
     write(again, 3, "c", "f")
+    again.folder = store.folder
+    again.sweep(2, writing=3, needed={run_file("c"), run_file("f")})
+    writes.finish()
     again.sweep(3, writing=4, needed={run_file("d")})
     write(again, 4, "d")
     assert again.manifest(3)["runs"] == ["c", "f"]
