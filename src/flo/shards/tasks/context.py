@@ -83,8 +83,8 @@ class MicroBatch:
     memory: int | None = None
     """How many bytes of state a process keeps in memory; None if all."""
     begun: int = 0
-    """The first micro-batch of this start of the query. States since then hold files that this start has written, or
-    has verified when it read them."""
+    """The first micro-batch of this start of the query. Files of states since then are not verified again: this start
+    has written them, has verified them when it read them, or has found them where it would have written them."""
 
     @property
     def is_first(self) -> bool:

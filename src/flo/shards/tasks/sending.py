@@ -30,7 +30,7 @@ from flo.core.semantics import attempt
 from flo.shards.plan.spread import OWN, SpreadWindows
 from flo.shards.plan.stages import ALL, NATIVE, ONE, STAY, WINDOW, Delivery, shard_of
 from flo.shards.tasks import pickling
-from flo.shards.tasks.blobs import Blob, add_ones, drop_ones, split_table
+from flo.shards.tasks.blobs import Blob, split_table
 from flo.shards.tasks.hot_keys import Hot, HotKeys, find_hot, merge_hot, shards_of_rows
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
@@ -195,11 +195,10 @@ def has_few_keys(rows: int, keys: int) -> bool:
 def _split_rows(table: pa.Table, shards: Indices, count: int) -> Iterator[tuple[int, pa.Table]]:
     """The shards that rows go to, each with its rows, in their order."""
     if count <= FEW:
-        table, ones = drop_ones(table)
         for shard in range(count):
             rows = np.flatnonzero(shards == shard)
             if len(rows):
-                yield shard, add_ones(take_rows(table, rows), ones)
+                yield shard, take_rows(table, rows)
         return
     table = table.take(pa.array(np.argsort(shards.astype(np.uint16), kind="stable")))  # a radix sort for 16 bits
     bounds = np.concatenate([[0], np.cumsum(np.bincount(shards, minlength=count))])

@@ -162,7 +162,9 @@ def bind_input(
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
     for operator in native.operators:
         frame = push_down(frame, operator, beside)
-    return BoundInput(frame, native.entry, position, None, counted, whole_files, None, written, unread)
+    return BoundInput(
+        frame, native.entry, position, counted=counted, whole_files=whole_files, written=written, unread=unread
+    )
 
 
 def _columns_read(operators: Iterable[Operator]) -> frozenset[str] | None:
