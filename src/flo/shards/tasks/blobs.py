@@ -171,7 +171,7 @@ def pack_table(table: pa.Table) -> pa.Buffer:
 
 def write_packed(table: pa.Table, sink: pa.NativeFile) -> None:
     """Writes what `pack_table` returns. A weight column of ones, the common case, is left out."""
-    table, index = drop_ones(table)
+    table, index = _drop_ones(table)
     if index is not None:
         table = table.replace_schema_metadata({WEIGHT: str(index)})
     with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -182,10 +182,12 @@ def unpack_table(data: pa.Buffer) -> pa.Table:
     """The inverse of `pack_table`."""
     table = pa.ipc.open_stream(data).read_all()
     index = (table.schema.metadata or {}).get(WEIGHT.encode())
-    return table if index is None else add_ones(table.replace_schema_metadata(), int(index))
+    if index is None:
+        return table
+    return table.replace_schema_metadata().add_column(int(index), WEIGHT_FIELD, ones(table.num_rows))
 
 
-def drop_ones(table: pa.Table) -> tuple[pa.Table, int | None]:
+def _drop_ones(table: pa.Table) -> tuple[pa.Table, int | None]:
     """The table without its weights if all are 1, and the index of their column; None if there is another weight."""
     index = table.schema.get_field_index(WEIGHT)
     if index < 0 or table.num_columns < 2 or not _all_ones(table[WEIGHT]):
@@ -195,11 +197,6 @@ def drop_ones(table: pa.Table) -> tuple[pa.Table, int | None]:
 
 def _all_ones(column: pa.ChunkedArray) -> bool:
     return is_ones(column) or pc.min_max(column).as_py() == {"min": 1, "max": 1}
-
-
-def add_ones(table: pa.Table, index: int | None) -> pa.Table:
-    """The inverse of `drop_ones`."""
-    return table if index is None else table.add_column(index, WEIGHT_FIELD, ones(table.num_rows))
 
 
 def split_table(table: pa.Table) -> Iterator[pa.Table]:
