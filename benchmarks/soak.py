@@ -25,6 +25,7 @@ import narwhals as nw
 
 import flo
 import flo.spark
+from benchmarks.process_memory import resident, started
 from flo.spark.driver.query import Query
 from flo.spark.session import embedded
 
@@ -233,36 +234,10 @@ def _watch(query: Query, folder: Path, minutes: float) -> list[Sample]:
 
 def _memory() -> dict[str, int]:
     """Of this process and those below it: what is resident and not of files."""
-    parents = {pid: _parent(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
-    found = {"driver": _resident(os.getpid()), "jvm": 0, "workers": 0}
-    for pid in parents:
-        above, seen = pid, {pid}
-        while above in parents and above != os.getpid() and parents[above] not in seen:
-            above = parents[above]
-            seen.add(above)
-        if above == os.getpid() and pid != above:
-            found["jvm" if _name(pid) == "java" else "workers"] += _resident(pid)
+    found = {"driver": resident(os.getpid()), "jvm": 0, "workers": 0}
+    for pid, name in started().items():
+        found["jvm" if name == "java" else "workers"] += resident(pid)
     return found
-
-
-def _status(pid: int) -> dict[str, str]:
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:  # it has ended
-        return {}
-    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-
-
-def _parent(pid: int) -> int:
-    return int(_status(pid).get("PPid", "0"))
-
-
-def _name(pid: int) -> str:
-    return _status(pid).get("Name", "")
-
-
-def _resident(pid: int) -> int:
-    return int(_status(pid).get("RssAnon", "0 kB").split()[0]) * 1024
 
 
 if __name__ == "__main__":
