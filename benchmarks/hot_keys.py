@@ -26,7 +26,6 @@ import flo
 from benchmarks.process_memory import end_workers, most_of_a_worker
 from benchmarks.spark_data import write_in_turn
 from benchmarks.workers import Sale, Shop
-from flo.shards.plan import planning
 from flo.spark.session import embedded
 
 ROWS, BATCHES, SETTLED, SHOPS, CITIES, SHARDS = 2_000_000, 16, 8, 20_000, 500, 4
@@ -114,7 +113,7 @@ def compare(scale: float, rounds: int) -> Table:
         found: dict[tuple[str, bool], Run] = {(name, hot): Run() for name, _, _ in programs for hot in (False, True)}
         for _ in range(rounds):
             for name, build, spread in programs:
-                planning.SPREAD_HOT_KEYS = spread
+                flo.rewrites.hot_keys = spread
                 for hot in (False, True):
                     found[name, hot].add(spark, build(), Path(folder), hot, given[hot])
         for (name, hot), run in found.items():
@@ -122,7 +121,7 @@ def compare(scale: float, rounds: int) -> Table:
             times = f"{took / uniform:.2f}" if hot else ""
             kind = "nine tenths in one key" if hot else "uniform"
             table.add_row(name, kind, f"{1e3 * took:,.0f} ms", times, f"{run.rows:,}", f"{run.memory >> 20} MB")
-    planning.SPREAD_HOT_KEYS = True
+    flo.rewrites.hot_keys = True
     spark.stop()
     return table
 

@@ -101,6 +101,7 @@ from flo.values.weighted import Bag, Set, ZSet
 
 if TYPE_CHECKING:
     from flo.columns.row_types import rows
+    from flo.shards.plan.rewrites import rewrites
     from flo.shards.sinks.sinks import Changes
     from flo.shards.sinks.upserts import Upsert
 
@@ -151,6 +152,7 @@ __version__ = "0.1.0"
 
 
 _ON_DEMAND = {
+    "rewrites": "flo.shards.plan.rewrites",
     "rows": "flo.columns.row_types",
     "Changes": "flo.shards.sinks.sinks",
     "Upsert": "flo.shards.sinks.upserts",
@@ -291,6 +293,7 @@ __all__ = [
     "least",
     "md5",
     "regexp_extract",
+    "rewrites",
     "sha256",
     "split_part",
     "try_cast",

@@ -18,9 +18,9 @@ import pytest
 import flo
 from flo.core.errors import FloError
 from flo.program.retractions import causes_of_pushes, find_append_only
-from flo.shards.plan import planning
 from flo.shards.plan.explain import explain_plan, plan_blocks
 from flo.shards.plan.planning import plan_stages
+from flo.shards.plan.rewrites import rewrites
 from flo.shards.plan.stages import Delivery, Plan
 from flo.shards.tasks import sending
 from flo.shards.tasks.input_task import _run_operators
@@ -331,7 +331,7 @@ def test_the_plan_says_it_and_can_do_without(monkeypatch: pytest.MonkeyPatch) ->
         return explain_plan("sums", plan, plan_blocks(plan, ["rows"], ["groups"], 2, set()), set())
 
     assert "summed and shuffled by key" in explain()
-    monkeypatch.setattr(planning, "EARLY_SUMS", False)
+    monkeypatch.setattr(rewrites, "early_sums", False)
     assert "   shuffled by key" in explain()
 
 
@@ -420,7 +420,7 @@ def test_restarts_with_and_without_rows_that_were_left_out(
     rng = random.Random(seed)
     flow, given = first_flow(), Counter[Row]()
     for _ in range(4):
-        monkeypatch.setattr(planning, "EARLY_SUMS", rng.random() < 0.8)
+        monkeypatch.setattr(rewrites, "early_sums", rng.random() < 0.8)
         query = Simulated(flow, tmp_path, seed=seed, retracting={} if rng.random() < 0.7 else None)
         for _ in range(2):
             delta = Counter({draw_row(rng): rng.randint(1, 2) for _ in range(rng.randint(0, 40))})

@@ -13,7 +13,7 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.inspect import Checkpoint
-from flo.shards.plan import planning
+from flo.shards.plan.rewrites import rewrites
 from flo.shards.tasks import hot_keys, sending
 from flo.shards.tasks.hot_keys import HotKeys, find_hot, merge_hot
 from flo.tables.operators.joins import JoinTables
@@ -104,7 +104,7 @@ def test_rows_of_a_hot_key_are_in_all_shards(workers: int, tmp_path: Path, monke
             if turn is TURNS[2]:
                 assert max(received.values()) < 700
         spread = rows(query)
-    monkeypatch.setattr(planning, "SPREAD_HOT_KEYS", False)
+    monkeypatch.setattr(rewrites, "hot_keys", False)
     with cities().on(flo.here).start(checkpoint=tmp_path / "plain", shards=4) as query:
         for turn in TURNS:
             query.push(**turn)
@@ -114,8 +114,8 @@ def test_rows_of_a_hot_key_are_in_all_shards(workers: int, tmp_path: Path, monke
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.every(test=2)
-@pytest.mark.parametrize("restart", ["other shards", "the same", "a sum by the hot key", "a new view"])
-def test_a_restart(restart: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("restart", ["other shards", "the same", "a sum by the hot key", "a new view", "switched off"])
+def test_a_restart(restart: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum by the key of the join needs all rows of a key in one shard."""
     behind = "shop" if restart == "a sum by the hot key" else "city"
     loop = cities(behind).on(flo.here).loop()
@@ -126,11 +126,12 @@ def test_a_restart(restart: str, tmp_path: Path) -> None:
         changed = first >= 4
         flow = cities(behind if changed else "city", "id" if restart == "a new view" and changed else "")
         shards = 5 if restart == "other shards" and changed else 3
+        monkeypatch.setattr(rewrites, "hot_keys", not (restart == "switched off" and changed))
         with flow.on(flo.here).start(checkpoint=tmp_path / "again", shards=shards, changed="fill") as query:
             for turn in TURNS[first : first + 2]:
                 query.push(**turn)
             found = rows(query)
-            assert bool(hot_of(query)) == (not (changed and behind == "shop"))
+            assert bool(hot_of(query)) == (not (changed and (behind == "shop" or not rewrites.hot_keys)))
     assert {name: found[name] for name in expected} == expected
 
 

@@ -18,8 +18,9 @@ import flo
 from flo.columns.expression import Expression
 from flo.core.errors import EngineError
 from flo.shards.checkpoint.change_folders import StoredChanges
+from flo.shards.plan.rewrites import rewrites
 from flo.spark import Changes
-from flo.spark.driver import catalyst_outputs, direct_reads, micro_batches
+from flo.spark.driver import catalyst_outputs, micro_batches
 from flo.spark.driver.catalyst_outputs import OWN, publish_files
 from flo.spark.driver.direct_reads import DirectRead
 from flo.spark.driver.micro_batches import SparkMicroBatches
@@ -120,7 +121,7 @@ def test_drawn_programs_have_the_same_rows_and_counts_either_way(spark, tmp_path
     tables = [rows.slice(low, high - low) for low, high in pairwise(SPLIT)]
     found = []
     for on in (True, False):
-        monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+        monkeypatch.setattr(rewrites, "catalyst_outputs", on)
         flow, folder = draw_program(random.Random(seed)), tmp_path / str(on)
         query = finish(spark, flow, tables, folder)
         assert writers_of(folder / "out") == {BY_CATALYST if on else BY_TASKS}
@@ -138,7 +139,7 @@ def test_the_plan_of_a_micro_batch_gives_the_rows_and_counts_of_its_rdd(spark, t
     """Also those that Spark reports, which does not run its own plan of the micro-batch."""
     found = []
     for directly in (True, False):
-        monkeypatch.setattr(direct_reads, "READS_DIRECTLY", directly)
+        monkeypatch.setattr(rewrites, "direct_reads", directly)
         read, folder, proper = [], tmp_path / str(directly), DirectRead.of.__func__
 
         def spy(kind: Any, *given: Any, calls: list[bool] = read, proper: Any = proper) -> Any:
@@ -161,7 +162,7 @@ def test_the_rows_of_a_users_plan_are_those_of_its_rdd(spark, tmp_path, monkeypa
     """With times of Spark, conditions, and columns of its own: only the rows that pass are counted."""
     found = []
     for directly in (True, False):
-        monkeypatch.setattr(direct_reads, "READS_DIRECTLY", directly)
+        monkeypatch.setattr(rewrites, "direct_reads", directly)
         for edge in (1, 2):
             folder = tmp_path / f"{directly} {edge}"
             now = sf.current_timestamp() > sf.lit("2001-01-01").cast("timestamp")
@@ -223,12 +224,12 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: str, call: int = 2) -> Non
 def test_a_micro_batch_that_was_broken_off_comes_again(spark, tmp_path, monkeypatch, after, ways):
     """Whichever way the first attempt and the second go."""
     before, then = ways
-    monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", before)
+    monkeypatch.setattr(rewrites, "catalyst_outputs", before)
     with pytest.MonkeyPatch.context() as patch:
         break_off(patch, after)
         with pytest.raises(RuntimeError, match=f"when it was {after}"):
             finish(spark, pick_even(), ITEMS, tmp_path)
-    monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", then)
+    monkeypatch.setattr(rewrites, "catalyst_outputs", then)
     query = finish(spark, pick_even(), ITEMS, tmp_path)
     assert query.progress[-1].version == 2
     assert read_back(tmp_path / "out") == [{row(2): 2}, {}, {row(4): 1}]
@@ -278,7 +279,7 @@ def test_a_checkpoint_goes_on_with_another_program_and_another_number_of_shards(
     """Its stage has a state, though no row has passed through it."""
     found = []
     for on in (True, False):
-        monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+        monkeypatch.setattr(rewrites, "catalyst_outputs", on)
         folder = tmp_path / str(on)
         finish(spark, pick_even(), ITEMS[:1], folder)
         query = finish(spark, pick_even(), ITEMS[:2], folder, shards=3)
@@ -315,7 +316,7 @@ def test_a_micro_batch_that_is_not_small_after_all_is_written_by_catalyst(spark,
 
 def test_explain_says_who_writes_an_output(spark, monkeypatch):
     assert "= even   output   written by Catalyst, if to Changes" in pick_even().on(spark).explain()
-    monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", False)
+    monkeypatch.setattr(rewrites, "catalyst_outputs", False)
     assert "written" not in pick_even().on(spark).explain()
 
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
+from flo.shards.plan.rewrites import rewrites
 from flo.spark import Changes
-from flo.spark.driver import file_statistics
 from flo.spark.driver.file_statistics import UnreadColumns, shared_relations
 from flo.tables.io.files import WEIGHTS
 
@@ -116,7 +116,7 @@ def test_unread_columns_are_read_only_where_statistics_do_not_tell(spark, tmp_pa
 @pytest.mark.parametrize("case", MISFITS)
 def test_a_null_in_a_column_that_is_not_read_is_an_error(spark, tmp_path, monkeypatch, case, uses):
     """The same one, whoever finds it. With the row corrected, the query goes on."""
-    monkeypatch.setattr(file_statistics, "USES_STATISTICS", uses)
+    monkeypatch.setattr(rewrites, "file_statistics", uses)
     write, column = MISFITS[case]
     (tmp_path / "rows").mkdir()
     write(tmp_path / "rows" / "0.parquet")

@@ -19,9 +19,9 @@ import pytest
 
 import flo
 from flo.shards.plan.explain import NATIVE
+from flo.shards.plan.rewrites import rewrites
 from flo.shards.tasks.input_task import RowReader
 from flo.shards.tasks.shard_record import ShardRecord
-from flo.spark.driver import narrow_inputs
 from flo.spark.driver.shipping import build_archive
 from flo.spark.on_spark import OnSpark
 from tests.spark.harness import frame
@@ -355,7 +355,7 @@ def test_what_spark_runs_itself_gives_the_same(spark, monkeypatch):
     """All of them side by side, in one job."""
     flow = together({name: Case(lambda built=built: tagged(built), {}) for name, (built, _) in TRIED.items()}).build()
     with monkeypatch.context() as patch:
-        patch.setattr(narrow_inputs, "NARROWS_INPUTS", False)  # otherwise it leaves columns out before the others
+        patch.setattr(rewrites, "narrow_inputs", False)  # otherwise it leaves columns out before the others
         assert [bool(each.operators) for each in flow.on(spark)._natives] == [native for _, native in TRIED.values()]
     on_spark = flow.on(spark)
     given = frame(spark, flow._scope.inputs[0].type.collection, TAGGED)

@@ -14,8 +14,9 @@ import pytest
 
 import flo
 from flo.shards.checkpoint.change_folders import StoredChanges
+from flo.shards.plan.rewrites import rewrites
 from flo.spark import Changes
-from flo.spark.driver import micro_batches, narrow_inputs
+from flo.spark.driver import micro_batches
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.tables.io.files import WEIGHTS
 from tests.spark.sources import files
@@ -111,7 +112,7 @@ def test_drawn_programs_have_the_same_results_with_fewer_columns(spark, tmp_path
     tables = [rows.slice(low, high - low) for low, high in pairwise([0, 90, 90, 200])]
     monkeypatch.setattr(micro_batches, "FEW_BYTES", rng.choice([0, micro_batches.FEW_BYTES]))
     for narrows in (True, False):
-        monkeypatch.setattr(narrow_inputs, "NARROWS_INPUTS", narrows)
+        monkeypatch.setattr(rewrites, "narrow_inputs", narrows)
         found.append(run(spark, draw_program(random.Random(seed), kind), tables, tmp_path / str(narrows)))
     assert found[0] == found[1]
     assert [taken for taken, _ in found[0][1]] == [{"rows": table.num_rows} for table in tables]
@@ -125,12 +126,14 @@ def test_the_columns_that_are_read(spark, tmp_path, monkeypatch):
         flow = flo.Flow("some")
         flow.output("out", flow.input("rows", flo.ZSet[Item]).select(**{name: EXPRESSIONS[name] for name in selected}))
         run(spark, flow, [table], tmp_path / str(number))
+        assert ("rows(n)" in flow.on(spark).explain()) == (number == 0)
+        assert ("its other columns left out, in Catalyst" in flow.on(spark).explain()) == (number < 2)
     assert read == [{"n", WEIGHTS}, {"n", "size", WEIGHTS}, {*Item._fields, WEIGHTS}]
 
 
 @pytest.mark.parametrize("narrows", [True, False])
 def test_a_null_in_a_column_that_is_left_out_is_an_error(spark, tmp_path, monkeypatch, narrows):
-    monkeypatch.setattr(narrow_inputs, "NARROWS_INPUTS", narrows)
+    monkeypatch.setattr(rewrites, "narrow_inputs", narrows)
     table = draw_rows(random.Random(0), 5, weighted=False)
     bad = table.set_column(2, "text", pa.array(["a", None, "b", "c", "d"]))
     flow = flo.Flow("some")

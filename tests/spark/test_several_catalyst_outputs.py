@@ -14,8 +14,9 @@ import pytest
 
 import flo
 from flo.columns.expression import Expression
+from flo.shards.plan.rewrites import rewrites
 from flo.spark import Changes
-from flo.spark.driver import catalyst_outputs, micro_batches
+from flo.spark.driver import micro_batches
 from flo.spark.driver.catalyst_outputs import OWN
 from flo.spark.driver.query import Query
 from tests.spark.sources import files
@@ -99,7 +100,7 @@ def test_catalyst_writes_some_outputs_and_tasks_the_others(spark, tmp_path, monk
         folder = tmp_path / "".join(map(str, ways))
         counts = []
         for count, on in ((2, ways[0]), (3, ways[1])):
-            monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+            monkeypatch.setattr(rewrites, "catalyst_outputs", on)
             given = {name: some[:count] for name, some in OF_BOTH.items()}
             query, outputs = run_several(spark, several_outputs(), given, folder)
             counts += [(each.version, each.rows, each.taken, each.ended) for each in query.progress]
@@ -146,7 +147,7 @@ def test_drawn_programs_with_several_outputs_have_the_same_rows_either_way(spark
 
     found = []
     for on in (True, False):
-        monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+        monkeypatch.setattr(rewrites, "catalyst_outputs", on)
         query, outputs = run_several(spark, program(), tables, tmp_path / str(on))
         assert bool(query._batches.written) is on
         found.append((outputs, [(each.rows, each.taken, each.ended) for each in query.progress]))
@@ -163,7 +164,7 @@ def test_a_micro_batch_with_several_outputs_that_was_broken_off_comes_again(spar
         break_off(patch, after, 5 if after == "written" else 2)
         with pytest.raises(RuntimeError, match=f"when it was {after}"):
             run_several(spark, several_outputs(), OF_BOTH, tmp_path)
-    monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", then)
+    monkeypatch.setattr(rewrites, "catalyst_outputs", then)
     _, outputs = run_several(spark, several_outputs(), OF_BOTH, tmp_path)
     _, expected = run_several(spark, several_outputs(), OF_BOTH, tmp_path / "at once")
     assert outputs == expected
@@ -187,7 +188,7 @@ def test_the_time_of_the_outside_world_beside_outputs_that_catalyst_writes(spark
     """It comes to the tasks in each micro-batch, though they read no rows."""
     found = []
     for on in (True, False):
-        monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+        monkeypatch.setattr(rewrites, "catalyst_outputs", on)
         flow, folder = pick_even(), tmp_path / str(on)
         flow.output("now", flow.now(because="a test"))
         given = {"rows": files(spark, ITEMS, folder / "rows")}
@@ -211,7 +212,7 @@ def test_an_input_that_has_ended_needs_no_rows(spark, tmp_path, monkeypatch):
     """A bounded input is read in the first micro-batch, by tasks. Its output has ended then."""
     found = []
     for on in (True, False):
-        monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+        monkeypatch.setattr(rewrites, "catalyst_outputs", on)
         flow, folder = pick_even(), tmp_path / str(on)
         flow.output("fixed", flow.input("fixed", flo.ZSet[Item], bounded=True).filter(nw.col("n") > 1))
         sinks = {name: Changes(str(folder / "out" / name)) for name in flow._outputs}
@@ -236,7 +237,7 @@ def test_catalyst_writes_views_of_sql_without_state(spark, tmp_path, monkeypatch
     }
     found = []
     for on, some in ((True, ITEMS), (False, ITEMS), (True, WEIGHTED)):
-        monkeypatch.setattr(catalyst_outputs, "WRITES_OUTPUTS", on)
+        monkeypatch.setattr(rewrites, "catalyst_outputs", on)
         folder = tmp_path / str(len(found))
         inputs = {name: files(spark, some, folder / name) for name in ("rows", "others")}
         sinks = {name: Changes(str(folder / "out" / name)) for name in queries}

@@ -15,7 +15,7 @@ from pyspark.sql import functions as sf
 
 import flo
 import flo.spark
-from flo.spark.driver import source_scans
+from flo.shards.plan.rewrites import rewrites
 from flo.spark.driver.source_scans import scan_once
 from tests.spark.sources import files
 
@@ -63,16 +63,16 @@ def test_a_stream_is_read_once_and_resumed(spark: Any, tmp_path: Path, monkeypat
     """What is read together in one start is read apart in the next, and together again."""
     turns, source = [table(rows) for rows in ROWS], tmp_path / "rows"
     for number in range(3):
-        monkeypatch.setattr(source_scans, "READS_ONCE", number != 1)
+        monkeypatch.setattr(rewrites, "one_scan", number != 1)
         stream = files(spark, turns[: number + 1], source)
         views = flo.spark.views(spark, QUERIES, {"rows": stream})
-        assert ("read once for rows, rows#2" in views.explain()) == source_scans.READS_ONCE
+        assert ("read once for rows, rows#2" in views.explain()) == rewrites.one_scan
         query = views.start(checkpoint=tmp_path / "checkpoint", shards=2, trigger=ONE_FILE)
         query.wait()
         assert len(query.progress) == 1
         inputs = len(views._frames)
         assert inputs >= 5
-        assert executed(query).count("FileScan") == (1 if source_scans.READS_ONCE else inputs)
+        assert executed(query).count("FileScan") == (1 if rewrites.one_scan else inputs)
         offsets = (tmp_path / "checkpoint/spark/offsets" / str(number)).read_text().splitlines()
         assert len(offsets) == 2 + inputs  # two lines about the micro-batch
         (read,) = query._query.lastProgress["sources"]

@@ -15,8 +15,9 @@ stream that is sent (→), or an output (=).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from flo.core.graph import Node
 from flo.shards.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
@@ -31,6 +32,7 @@ CELLS = tuple[str, str, tuple[str, str, str]]
 """The verb and the line of a row, and its cells."""
 NATIVE = "native, in Catalyst"
 WRITTEN = "written by Catalyst, if to Changes"
+NARROWED = "its other columns left out, in Catalyst"
 SHUFFLES = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
 WIDEST = 200
 """The most characters of an operator."""
@@ -70,8 +72,10 @@ def plan_blocks(
     shards: int,
     native: set[int],
     written: frozenset[int] = frozenset(),
+    read: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[PlanSection]:
-    """One block for the inputs and one for each stage. `written` are the output streams that Catalyst writes."""
+    """One block for the inputs and one for each stage. `written` are the output streams that Catalyst writes. `read`
+    has the columns of inputs of which it leaves out the others."""
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
     blocks = []
     for level in range(len(plan.stages) + 1):
@@ -81,6 +85,9 @@ def plan_blocks(
         streams = plan.stages[level - 1].outputs if level else ()
         names_here = [name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in streams]
         operators = list(_operators(plan, level, native))
+        if not level:
+            narrowed = ((_shorten(f"{name}({', '.join(columns)})"), NARROWED, "", "") for name, columns in read.items())
+            operators = [*((row, "") for row in narrowed), *operators]
         rows, verbs = [row for row, _ in operators], [verb for _, verb in operators]
         by_catalyst = tuple(name for name, stream in zip(outputs, plan.outputs, strict=True) if stream in written)
         fixpoints = _fixpoints(plan, level)

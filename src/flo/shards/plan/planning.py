@@ -26,6 +26,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.structural import EmitOnce
 from flo.program.dag import Dag, Stream, Vertex
+from flo.shards.plan.rewrites import rewrites
 from flo.shards.plan.shared_shuffles import share_shuffles
 from flo.shards.plan.spread import spread_of
 from flo.shards.plan.stages import (
@@ -53,11 +54,6 @@ from flo.tables.values import Columns, layout_of
 from flo.tables.whole import operators_in
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
-
-EARLY_SUMS = True
-"""Whether rows are added up before a shuffle. Benchmarks and tests compare with plans without it."""
-SPREAD_HOT_KEYS = True
-"""Whether the rows of a key that has very many may be spread over shards, in a join. Likewise."""
 
 
 def placement(operator: Operator) -> Placement:
@@ -350,7 +346,7 @@ class _Planner:
 
     def _sums_early(self, delivery: Delivery, outputs: list[Stream]) -> bool:
         """Whether an operator that adds up its rows is all that reads a delivery."""
-        if not EARLY_SUMS or delivery.how != KEY or delivery.by is None or not delivery.by.sums_early:
+        if not rewrites.early_sums or delivery.how != KEY or delivery.by is None or not delivery.by.sums_early:
             return False
         stream = self.streams[delivery.level, delivery.number]
         readers = [vertex for _, vertex in self.vertices if stream in vertex.inputs]
@@ -374,9 +370,12 @@ class _Planner:
             return stream in delivered and len(readers[stream]) == 1 and stream not in outputs
 
         spreading: dict[int, str] = {}
-        for level, vertex in self.vertices:
+        for level, vertex in self.vertices if rewrites.hot_keys else []:
             operator, inputs = vertex.operator, set(vertex.inputs)
-            if not (SPREAD_HOT_KEYS and isinstance(operator, OnTables) and operator.spreads_hot_keys) or operator.keys:
+            if (
+                not (rewrites.hot_keys and isinstance(operator, OnTables) and operator.spreads_hot_keys)
+                or operator.keys
+            ):
                 continue
             if len(inputs) < 2 or not all(reads_alone(each) and may_spread(delivered[each]) for each in inputs):
                 continue

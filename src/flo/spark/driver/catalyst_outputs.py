@@ -33,6 +33,7 @@ from pyspark.sql import functions as sf
 from flo.core.errors import EngineError
 from flo.core.operator import Operator
 from flo.program.dag import Dag, Stream
+from flo.shards.plan.rewrites import rewrites
 from flo.shards.plan.stages import STAY, Delivery, Entry, Plan
 from flo.shards.sinks.output_changes import rows_of
 from flo.shards.tasks.input_task import InputColumns
@@ -47,8 +48,6 @@ from flo.values.weighted import Bag, ZSet
 if TYPE_CHECKING:
     from flo.spark.driver.inputs import BoundInput
 
-WRITES_OUTPUTS = True
-"""Whether Catalyst writes outputs. Benchmarks and tests compare with plans without it."""
 SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
@@ -72,7 +71,7 @@ class RowsOfOutput:
 
 def rows_of_outputs(plan: Plan, entry: Entry) -> tuple[RowsOfOutput, ...]:
     """The outputs of the rows that an entry gets, if Catalyst can write them all, and the rows are for nothing else."""
-    if not WRITES_OUTPUTS or not isinstance(entry.type.collection, Columns):
+    if not rewrites.catalyst_outputs or not isinstance(entry.type.collection, Columns):
         return ()
     written = []
     for number, stream in zip(entry.outputs, entry.dag.outputs, strict=True):

@@ -27,14 +27,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import EngineError
+from flo.shards.plan.rewrites import rewrites
 from flo.spark.arrow_rows import arrow_schema
 from flo.spark.driver.python_errors import misfit_error
 from flo.spark.session import has_own_thread
 from flo.sql.catalyst import quoted
 from flo.sql.java import Java, items_of
 
-USES_STATISTICS = True
-"""Whether statistics are used. Tests compare with plans in which Spark checks all columns."""
 MOST_FILES = 1_000
 """Of more files, as in a first micro-batch, Spark reads the columns: the driver reads footers one by one."""
 
@@ -53,7 +52,7 @@ class UnreadColumns:
     def of(cls, name: str, frame: DataFrame, columns: list[str], shared: frozenset[int] = frozenset()) -> Self | None:
         """Return these columns of an input; None if Spark may make them of something else than the files, or if it is
         not certain which files of a micro-batch are those of the input. `shared` are relations that several read."""
-        if not columns or not USES_STATISTICS or not frame.isStreaming or not has_own_thread():
+        if not columns or not rewrites.file_statistics or not frame.isStreaming or not has_own_thread():
             return None
         relation = streaming_files(frame)
         if relation is None:

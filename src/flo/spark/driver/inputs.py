@@ -81,6 +81,8 @@ class NativePrefix:
     entry: Entry
     written: tuple[RowsOfOutput, ...] = ()
     """The outputs that are all that is left, if Catalyst can write them."""
+    read: tuple[str, ...] = ()
+    """The columns that are read, if the last of these operators leaves out the others."""
 
     @classmethod
     def of(cls, entry: Entry, plan: Plan) -> NativePrefix:
@@ -93,7 +95,7 @@ class NativePrefix:
         narrow = None if written else narrow_input(entry.dag)
         if narrow is not None:
             operator, rest = narrow
-            return cls((*operators, operator), replace(entry, dag=rest))
+            return cls((*operators, operator), replace(entry, dag=rest), read=layout_of(operator.outputs[0]).names)
         return cls(operators, entry, written)
 
     def every_operator(self) -> Iterator[Operator]:

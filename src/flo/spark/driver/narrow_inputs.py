@@ -20,14 +20,12 @@ from flo.columns.expression import Expression
 from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
 from flo.program.dag import Dag, Stream
+from flo.shards.plan.rewrites import rewrites
 from flo.spark.driver.pushdown import expression_of, is_pushed_down
 from flo.tables.operators.elementwise import MapTables
 from flo.tables.values import Columns, layout_of
 from flo.values.operators.elementwise import Map
 from flo.values.weighted import Bag, ZSet
-
-NARROWS_INPUTS = True
-"""Whether columns are left out. Tests compare with plans that read all of them."""
 
 
 def narrow_input(dag: Dag) -> tuple[MapTables, Dag] | None:
@@ -36,7 +34,7 @@ def narrow_input(dag: Dag) -> tuple[MapTables, Dag] | None:
     (given,) = dag.inputs
     of = given.type.collection
     if (
-        not NARROWS_INPUTS
+        not rewrites.narrow_inputs
         or given in dag.outputs
         or not isinstance(of, Columns)
         or not isinstance(of.base, (Bag, ZSet))

@@ -29,12 +29,11 @@ from typing import NamedTuple, Self
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import _parse_datatype_json_string
 
+from flo.shards.plan.rewrites import rewrites
 from flo.spark.session import is_narrow
 from flo.sql.java import Java, items_of, java_package, scala_object
 from flo.sql.native import Catalyst, fails
 
-READS_ONCE = True
-"""Whether inputs are read together. Tests compare with plans that read each apart."""
 STEPS = ("Project", "Filter")
 """Nodes of a plan that are computed beside those of other inputs."""
 UNSEEN = ("SubqueryAlias", "View")
@@ -86,7 +85,7 @@ def describe_shared(scans: list[SourceScan]) -> list[str]:
 
 def scan_once(spark: SparkSession, frames: Mapping[str, DataFrame]) -> list[SourceScan]:
     """Return the scans for the DataFrames of inputs, in the order of the first input of each."""
-    if not READS_ONCE or len(frames) < 2:
+    if not rewrites.one_scan or len(frames) < 2:
         return [SourceScan.of_one(name, frame) for name, frame in frames.items()]
     catalyst = Catalyst(spark)
     steps = {name: _Steps.over(frame) for name, frame in frames.items()}
