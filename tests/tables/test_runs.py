@@ -86,6 +86,34 @@ def test_find(there, asked):
         assert alone.counts.tolist() == counts[found == place].tolist()
 
 
+@pytest.mark.parametrize("mapped", [False, True])
+def test_the_index_finds_what_bisection_does(mapped):
+    """With numbers that are far apart, that share their highest bits, and that many rows have."""
+    from flo.tables.state.keys import Keys
+    from flo.tables.state.searching import Index
+
+    most = 2**64 - 1
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        far = rng.integers(0, most, rng.integers(1, 300), np.uint64, endpoint=True)
+        near = np.uint64(most) - rng.integers(0, 50, rng.integers(0, 300)).astype(np.uint64)
+        often = np.full(rng.integers(0, 600), rng.integers(0, most, dtype=np.uint64))
+        few = rng.integers(0, 8, rng.integers(0, 60)).astype(np.uint64) << np.uint64(rng.integers(0, 62))
+        numbers = np.sort(
+            np.concatenate([[far, near, often, few][place] for place in rng.permutation(4)[: seed % 4 + 1]])
+        )
+        if not len(numbers):
+            continue
+        asked = np.concatenate([rng.choice(numbers, 100), rng.choice(numbers, 9) + np.uint64(1)])
+        asked = np.concatenate([asked, np.array([0, most], np.uint64)])
+        asked = np.sort(asked) if seed % 2 else np.unique(asked)
+        found = Index.of(numbers, int(rng.integers(1, 9)), mapped).find(Keys(numbers, True), asked)
+        starts, ends = (np.searchsorted(numbers, asked, side) for side in ("left", "right"))
+        there = np.flatnonzero(starts < ends)
+        wanted = there, starts[there], (ends - starts)[there]
+        assert [each.tolist() for each in found] == [each.tolist() for each in wanted]
+
+
 def test_find_at_the_ends_of_the_range():
     from flo.tables.state.keys import Keys
     from flo.tables.state.run import Run

@@ -8,14 +8,11 @@ The key column is `user`. Each key has a number (keys.py), here shortened to its
     2    80…     eve   7       2       the same key: rows keep the order in which they came
     3    b2…     ann   3       1
 
-    index   0…: 0   4…: 1   8…: 1   c…: 4   end: 4
-
 Invariant: key numbers do not descend. So the rows of a key are adjacent, unless another key shares its number: then
 rows of both may alternate, the run is `mixed`, and readers compare the key columns too.
 
-To find a number, `find` looks up its highest bits in the index, and compares the few rows between two entries of it. A
-run is stored as one Arrow file, which is named after its content. A run that was merged in parts is stored as the files
-of its parts.
+`find` finds the rows of a number (searching.py). A run is stored as one Arrow file, which is named after its content. A
+run that was merged in parts is stored as the files of its parts.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -38,37 +35,25 @@ from flo.columns.indices import (
     expand_ranges,
     is_sorted,
     one_chunk,
-    ranges,
     sort_numbers,
     take_rows,
 )
 from flo.columns.ones import is_ones, ones
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Implied, Keys, find_equal, imply_keys, keys_of
+from flo.tables.state.searching import Index, KeyRanges
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
-PER_BUCKET, OF_LARGE, OF_MAPPED, FEW = 2, 4, 256, 16
-"""Average rows per index entry in small, large and spilled runs; and up to how many rows are compared one by one."""
+PER_ENTRY, OF_LARGE, OF_MAPPED = 2, 4, 256
+"""Average rows per index entry in small, large and spilled runs."""
 BISECTED, SHORT = 512, 1 << 16
 """Up to so many key numbers, or in a run of up to so many rows, are searched by bisection alone. That takes fewer calls
 than the index does."""
 
-_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 INDEX, FACTS = ("index", "mapped"), ("weights", "mixed", "_running")
 """The cached properties of a run that another run with the same rows may take over."""
-
-
-class KeyRanges(NamedTuple):
-    """Where some key numbers stand in a run."""
-
-    present: Indices
-    """Which of the numbers asked for the run has, ascending."""
-    starts: Indices
-    """The first row of each of these."""
-    counts: Indices
-    """How many rows each of these has."""
 
 
 class Ranges(NamedTuple):
@@ -182,25 +167,17 @@ class Run(Lowerable):
         return Run(self.columns, Keys(self.keys.at(rows), self.keys.exact), take_rows(self.table, rows))
 
     @cached_property
-    def index(self) -> Indices:
-        """For each value of the highest bits of a key number, the first row with that value or a larger one."""
-        buckets = (self.keys.numbers >> np.uint64(64 - self._bits)).view(np.int64)
-        ends: Indices = np.zeros(1 + (1 << self._bits), np.int32 if self.rows < 2**31 else np.int64)
-        np.cumsum(np.bincount(buckets, minlength=1 << self._bits), out=ends[1:])
-        return ends
-
-    @property
-    def _bits(self) -> int:
-        """How many of the highest bits of a key number the index looks at."""
-        per_entry = OF_MAPPED if self.mapped else PER_BUCKET if self.rows < LARGE else OF_LARGE
-        return max(1, (self.rows // per_entry).bit_length())
+    def index(self) -> Index:
+        """What `find` looks up before it compares rows."""
+        per_entry = OF_MAPPED if self.mapped else PER_ENTRY if self.rows < LARGE else OF_LARGE
+        return Index.of(self.keys.numbers, per_entry, self.mapped)
 
     @property
     def bytes(self) -> int:
         """The memory of the rows, their key numbers, the index and running sums, in bytes."""
-        known = [each for name in ("index", "_running") if (each := self.__dict__.get(name)) is not None]
         own = 0 if self.mapped else int(self.table.nbytes) + self.keys.bytes
-        return own + sum(int(each.nbytes) for each in known)
+        index, running = (self.__dict__.get(name) for name in ("index", "_running"))
+        return own + (index.bytes if index else 0) + (0 if running is None else int(running.nbytes))
 
     @property
     def mapped(self) -> bool:
@@ -245,8 +222,7 @@ class Run(Lowerable):
             return self.rows
         if type(self.keys) is Keys:
             return int(np.searchsorted(self.keys.numbers, np.uint64(number)))
-        ends = self.index[number >> (64 - self._bits) :][:2]
-        low, high = ends[:1], ends[1:]
+        low, high = self.index.around(number)
         return int(bisect_ranges(low, high, lambda rows, _: self.keys.at(rows) < np.uint64(number))[0])
 
     def part(self, start: int, end: int) -> Run:
@@ -291,11 +267,7 @@ class Run(Lowerable):
         """Return which of these key numbers the run has, and where.
 
         A few numbers, or a few rows, are searched by bisection. Otherwise that takes longer, since each step misses the
-        cache:
-
-        1. The index gives a range of rows for each number.
-        2. The rows of short ranges are compared one by one.
-        3. A long range is searched by bisection, once for equal numbers that follow each other.
+        cache, and the index is asked.
         """
         count = len(numbers)
         if not self.rows or not count:
@@ -306,37 +278,7 @@ class Run(Lowerable):
             present = (own.take(starts, mode="clip") == numbers).nonzero()[0]
             starts = starts[present]
             return KeyRanges(present, starts, own.searchsorted(numbers[present], "right") - starts)
-        bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
-        lows, highs = (self.index.take(bucket + more) for more in (0, 1))
-        wide = np.flatnonzero(highs - lows > FEW)
-        if not len(wide):
-            return self._scan(lows, highs - lows, numbers)
-        lows, highs = lows.astype(np.int64), highs.astype(np.int64)
-        new = np.concatenate([[True], numbers[wide[1:]] != numbers[wide[:-1]]])  # a group that is asked for often
-        first = wide[new]
-        asked = numbers[first]
-        if type(self.keys) is Keys and not self.mapped:
-            halved, after = (np.searchsorted(self.keys.numbers, asked, side) for side in _SIDES)
-        else:
-            halved = bisect_ranges(lows[first], highs[first], lambda rows, which: self.keys.at(rows) < asked[which])
-            after = bisect_ranges(halved, highs[first], lambda rows, which: self.keys.at(rows) <= asked[which])
-        nth = np.cumsum(new) - 1
-        halved, after = halved[nth], after[nth]
-        lows[wide], highs[wide] = 0, 0
-        present, starts, counts = self._scan(lows, highs - lows, numbers)
-        there = np.flatnonzero(halved < after)
-        both = np.concatenate([present, wide[there]])
-        order = np.argsort(both, kind="stable")
-        starts = np.concatenate([starts, halved[there]])[order]
-        return KeyRanges(both[order], starts, np.concatenate([counts, (after - halved)[there]])[order])
-
-    def _scan(self, starts: Indices, counts: Indices, numbers: Numbers) -> KeyRanges:
-        """Do what `find` does, by comparing all rows in these ranges: one range for each number."""
-        which, indices = ranges(starts, counts)
-        equal = np.flatnonzero(self.keys.at(indices) == numbers.take(which))
-        which, indices = which.take(equal), indices.take(equal)
-        first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
-        return KeyRanges(which[first], indices[first], np.diff(first, append=len(which)))
+        return self.index.find(self.keys, numbers)
 
 
 SMALL_FILE = 1 << 18
