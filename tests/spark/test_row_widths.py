@@ -82,7 +82,7 @@ def test_a_smaller_limit_is_kept(spark: Any, tmp_path: Path) -> None:
     with hold_settings(spark, {BYTES: "1m"}):
         query = views.start(checkpoint=tmp_path / "checkpoint", trigger={"availableNow": True})
         query.wait()
-        assert not query._batches.is_unlimited
+        assert not query._batches.widths.is_unlimited
     assert query.view("found").arrow().to_pylist()
 
 

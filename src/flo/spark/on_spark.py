@@ -287,7 +287,7 @@ class OnSpark(HasMethods):
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
             rows = list(batches.add_inputs(bound, divert).values())
-            settings = hold_settings(self._spark, task_settings(batches.is_unlimited))
+            settings = hold_settings(self._spark, task_settings(batches.widths.is_unlimited))
             with settings, hold_description(self._spark.sparkContext):
                 outcome = batches.run_first_micro_batch(rows, 0, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read

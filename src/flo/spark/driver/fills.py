@@ -66,7 +66,7 @@ class FillLoop(DurableLoop):
         entered += batches.literal_blobs() if self.version == 0 else []
         if entered or not frames:
             frames.append(frame_of(spark, entered))
-        settings = hold_settings(spark, task_settings(batches.narrow))
+        settings = hold_settings(spark, task_settings(batches.widths.narrow))
         with settings, hold_description(spark.sparkContext):
             outcome = batches.run_stages(reduce(DataFrame.union, frames), batch)
         self.version += 1

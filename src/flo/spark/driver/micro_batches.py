@@ -40,9 +40,9 @@ from flo.spark.driver.inputs import BoundInput, counter_name, in_shared_columns,
 from flo.spark.driver.job_names import JobNames
 from flo.spark.driver.lasting_tasks import LastingTask, estimate_bytes, rdd_of
 from flo.spark.driver.python_errors import python_error, segment_error
-from flo.spark.driver.row_widths import LIMIT, WIDE, WideRow, expect_short_texts, has_usual_limit, texts_to_check
+from flo.spark.driver.row_widths import WIDE, RowWidths, WideRow
 from flo.spark.driver.source_scans import OwnColumns, SourceScan, describe_shared, scan_once
-from flo.spark.session import BYTES, NO_LIMIT, has_own_thread, is_narrow
+from flo.spark.session import has_own_thread
 from flo.spark.tasks.spark_task import BLOBS, MICRO_BATCH, SparkTask, describe_micro_batch, pickle_with_spark
 from flo.sql.java import Java
 from flo.sql.native import BESIDE, spark_schema
@@ -95,12 +95,7 @@ class SparkMicroBatches(MicroBatches):
         """Whether the footers of files have these counts, too."""
         self.unread: list[UnreadColumns] = []
         """Columns of inputs that Spark does not read, and that must have no nulls."""
-        self.narrow = True
-        """Whether all input rows are small."""
-        self._texts: tuple[str, ...] = ()
-        """The columns of texts that must be short in all rows, so that batches need no limit of bytes."""
-        self._limit = NO_LIMIT
-        """The limit of bytes that was set last."""
+        self.widths = RowWidths()
         self.written: tuple[WrittenOutput, ...] = ()
         """The outputs that Catalyst writes."""
         pickle_with_spark()
@@ -163,15 +158,13 @@ class SparkMicroBatches(MicroBatches):
         self._task_beside = replace(self._input_task, scans=left)
         self.read_once = describe_shared(scans)
         self._input_names = self.names.name_inputs(given)
-        fields = [field for each in given.values() for field in each.frame.schema if field.name != MALFORMED]
-        self.narrow = all(is_narrow(field.dataType) for field in fields)
         self.counted = {name for name, each in given.items() if each.counted}
         self._counted_in_files = all(each.whole_files for each in given.values() if each.counted)
         self.unread = [each.unread for each in given.values() if each.unread is not None]
         frames = in_shared_columns(scans, places)
+        fields = [field.dataType for each in given.values() for field in each.frame.schema if field.name != MALFORMED]
         shared = next(iter(frames.values())).schema if frames else StructType()
-        texts = texts_to_check([field.dataType for field in shared]) if has_usual_limit(self.spark) else ()
-        self._texts = tuple(shared.names[place] for place in texts)
+        self.widths = RowWidths.of(self.spark, fields, shared)
         return {name: frames[name] for name in given}
 
     def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None, task: InputTask | None = None) -> DataFrame:
@@ -179,35 +172,6 @@ class SparkMicroBatches(MicroBatches):
         hot = hot_in(batch.state_versions) if batch is not None else {}
         task = replace(task or self._input_task, hot=hot)
         return rows.mapInArrow(SparkTask(self._input_names, task), BLOBS)
-
-    @property
-    def is_unlimited(self) -> bool:
-        """Whether batches need no limit of bytes."""
-        return self.narrow or bool(self._texts)
-
-    def _set_limit(self, session: SparkSession, limit: str) -> None:
-        """Sets the limit of bytes for batches, in the session of a query or of a run, which resets it at its end."""
-        if self._limit != limit:
-            session.conf.set(BYTES, limit)
-            self._limit = limit
-
-    def _expect_wide(self, rows: DataFrame) -> None:
-        """Sets the limit that rows need whose texts are not checked."""
-        if self._texts:
-            self._set_limit(rows.sparkSession, LIMIT)
-
-    def _run_short(self, rows: DataFrame, run: Callable[[DataFrame], Outcome]) -> Outcome:
-        """Runs a micro-batch on rows whose texts must be short. If one is long, runs it again with a limit."""
-        if not self._texts:
-            return run(rows)
-        started = time.monotonic()
-        self._set_limit(rows.sparkSession, NO_LIMIT)
-        try:
-            return run(expect_short_texts(rows, self._texts))
-        except WideRow:
-            self._texts = ()
-            self._set_limit(rows.sparkSession, LIMIT)
-        return self._run_again(rows, run, started)
 
     def _run_again(self, rows: DataFrame, run: Callable[[DataFrame], Outcome], started: float) -> Outcome:
         """Runs a micro-batch whose inputs were read before. Their rows are counted once."""
@@ -233,7 +197,7 @@ class SparkMicroBatches(MicroBatches):
             blobs = self._with_now(reduce(DataFrame.union, parts), version)
             return self.run_stages(blobs, batch)
 
-        return self._run_short(reduce(DataFrame.union, frames), run) if frames else run()
+        return self.widths.run(reduce(DataFrame.union, frames), run, self._run_again) if frames else run()
 
     def run_micro_batch(self, rows: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of inputs, in one task if it is probably small."""
@@ -278,9 +242,9 @@ class SparkMicroBatches(MicroBatches):
 
     def _run_large(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
         if self.written:
-            self._expect_wide(rows)
+            self.widths.expect_wide(rows)
             return self._write_outputs(rows, batch)
-        return self._run_short(rows, partial(self._run_stages_on, batch=batch))
+        return self.widths.run(rows, partial(self._run_stages_on, batch=batch), self._run_again)
 
     def _run_stages_on(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
         return self.run_stages(self._with_now(self.read_inputs(rows, batch), batch.version), batch)
@@ -344,7 +308,7 @@ class SparkMicroBatches(MicroBatches):
         """The task reports of a small micro-batch in one task. Tasks of their own read the inputs if these have many
         partitions, or if the time of the outside world is one of them."""
         self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
-        self._expect_wide(rows)
+        self.widths.expect_wide(rows)
         rdd = rdd_of(rows)
         if self.now is not None or rdd.getNumPartitions() > READ_TOGETHER:
             blobs = self._with_now(self.read_inputs(rows, batch), batch.version)

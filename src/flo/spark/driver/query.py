@@ -78,7 +78,7 @@ class Query(QueryOutputs[View]):
         writer = writer.queryName(f"flo {name} {batches.run[:6]}")
         if trigger:
             writer = writer.trigger(**trigger)
-        settings = task_settings(batches.is_unlimited) | STREAMING
+        settings = task_settings(batches.widths.is_unlimited) | STREAMING
         settings |= local_log_settings(batches.spark) if "://" not in offsets else {}
         settings |= PARQUET if batches.written else {}
         forget_origins(batches.spark)

@@ -11,17 +11,20 @@ Invariant: no batch has more than `ROWS` · `FEW_BYTES` bytes of texts, which is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import BinaryType, DataType, StringType
+from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 
 from flo.shards.tasks.blobs import PIECE, ROWS
-from flo.spark.session import is_narrow
+from flo.spark.session import BYTES, NO_LIMIT, is_narrow
+
+Outcome = TypeVar("Outcome")
 
 FEW_BYTES = PIECE
 """So many bytes the texts of a row may have."""
@@ -33,6 +36,59 @@ WIDE = "flo: a row has long texts"
 
 class WideRow(Exception):
     """A row has more bytes than `FEW_BYTES`."""
+
+
+class RowWidths:
+    """How wide the input rows of a program may be, and the limit of bytes that its batches have."""
+
+    def __init__(self, narrow: bool = True, texts: Sequence[str] = ()) -> None:
+        self.narrow = narrow
+        """Whether all input rows are small."""
+        self._texts = tuple(texts)
+        """The columns of texts that must be short in all rows, so that batches need no limit of bytes."""
+        self._limit = NO_LIMIT
+        """The limit of bytes that was set last."""
+
+    @classmethod
+    def of(cls, spark: SparkSession, fields: Iterable[DataType], shared: StructType) -> Self:
+        """Of inputs with these fields, which the tasks get in shared columns."""
+        texts = texts_to_check([field.dataType for field in shared]) if has_usual_limit(spark) else ()
+        return cls(all(map(is_narrow, fields)), [shared.names[place] for place in texts])
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether batches need no limit of bytes."""
+        return self.narrow or bool(self._texts)
+
+    def expect_wide(self, rows: DataFrame) -> None:
+        """Sets the limit that rows need whose texts are not checked."""
+        if self._texts:
+            self._set_limit(rows.sparkSession, LIMIT)
+
+    def run(
+        self,
+        rows: DataFrame,
+        run: Callable[[DataFrame], Outcome],
+        run_again: Callable[[DataFrame, Callable[[DataFrame], Outcome], float], Outcome],
+    ) -> Outcome:
+        """Runs a micro-batch on rows whose texts must be short. If one is long, runs it again with a limit; the last
+        argument says when it has first begun."""
+        if not self._texts:
+            return run(rows)
+        started = time.monotonic()
+        self._set_limit(rows.sparkSession, NO_LIMIT)
+        try:
+            return run(expect_short_texts(rows, self._texts))
+        except WideRow:
+            self._texts = ()
+            self._set_limit(rows.sparkSession, LIMIT)
+        return run_again(rows, run, started)
+
+    def _set_limit(self, session: SparkSession, limit: str) -> None:
+        """Sets the limit of bytes for batches, in the session of a query or of a run, which resets it at its end."""
+        if self._limit != limit:
+            session.conf.set(BYTES, limit)
+            self._limit = limit
 
 
 def has_usual_limit(spark: SparkSession) -> bool:
