@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.tables.io.unsent import merge_chunks
+from flo.tables.io import unsent
+from flo.tables.io.unsent import FEW_CHUNKS, merge_chunks
 
 
 def build() -> flo.Flow:
@@ -30,8 +31,8 @@ def test_rows_that_come_and_go_leave_nothing() -> None:
     for number in range(60):
         loop.push(rows={number: 1})
         loop.push(rows={number: -1})
-    assert [value.table.num_rows for value in loop._loop.outputs] == [0, 0]
-    assert max(chunks(loop)) <= 1
+    assert all(value.table.num_rows <= 2 * FEW_CHUNKS for value in loop._loop.outputs)
+    assert max(chunks(loop)) <= FEW_CHUNKS
     assert loop.result()["rows"].num_rows == 0
 
 
@@ -49,7 +50,7 @@ def test_there_are_few_chunks() -> None:
     loop = build().on(flo.here).loop()
     for number in range(150):
         loop.push(rows=[number])
-        assert max(chunks(loop)) <= 10
+        assert max(chunks(loop)) <= FEW_CHUNKS
     assert loop.result()["rows"].num_rows == 150
 
 
@@ -78,7 +79,7 @@ def test_a_sequence_keeps_its_order() -> None:
     loop = flow.on(flo.here).loop()
     for number in range(60):
         loop.push(numbers=[number, -number])
-    assert loop._loop.outputs[0].table.column(0).num_chunks <= 10  # type: ignore[attr-defined]
+    assert loop._loop.outputs[0].table.column(0).num_chunks <= FEW_CHUNKS  # type: ignore[attr-defined]
     found = loop.result()
     assert found["numbers"]["value"].to_pylist() == [each for number in range(60) for each in (number, -number)]
     assert [number for number, _ in found["by key"][0]] == list(range(60))
@@ -95,6 +96,34 @@ def test_a_push_that_raises_leaves_outputs_as_they_were() -> None:
     assert loop._loop.outputs is before
 
 
+def test_many_rows_are_merged_however_few_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unsent, "FEW_ROWS", 10)
+    loop = build().on(flo.here).loop()
+    for number in range(6):
+        loop.push(rows=[number])
+        loop.push(rows={number: -1})
+    assert max(chunks(loop)) <= 10
+    for _ in range(20):
+        loop.push(rows={7: 1})
+        loop.push(rows={7: -1})
+    assert max(value.table.num_rows for value in loop._loop.outputs) <= 10
+
+
+def test_a_part_that_is_pulled_has_no_row_that_is_gone() -> None:
+    loop = build().on(flo.here).loop()
+    loop.push(rows=[1, 2])
+    loop.push(rows={1: -1})
+    assert loop.pull("rows", 1).to_pylist() == [{"value": 2, "_weight": 1}]
+    assert loop.pull("rows").num_rows == 0
+
+
+@pytest.fixture
+def merging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks are merged however few there are."""
+    monkeypatch.setattr(unsent, "FEW_CHUNKS", 1)
+
+
+@pytest.mark.usefixtures("merging")
 def test_each_chunk_is_more_than_twice_the_next() -> None:
     table = pa.table({"value": pa.chunked_array([[1] * 9, [2] * 4, [3], [4]])})
     merged = merge_chunks(table, pa.Table.combine_chunks)
@@ -104,6 +133,7 @@ def test_each_chunk_is_more_than_twice_the_next() -> None:
     assert merge_chunks(table, pa.Table.combine_chunks) is table
 
 
+@pytest.mark.usefixtures("merging")
 def test_pushes_of_several_chunks_are_merged() -> None:
     table = pa.table({"value": pa.chunked_array([[1] * 8, [2], [3] * 8, [4], [5] * 8, [6]])})
     merged = merge_chunks(table, pa.Table.combine_chunks)

@@ -23,7 +23,7 @@ from flo.tables.dataflow import Dataflow, StatefulLoop
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import rows_below_zero, table_of
-from flo.tables.io.unsent import merge_outputs
+from flo.tables.io.unsent import consolidate_value, merge_outputs
 from flo.tables.plan import explain_plan
 from flo.tables.values import Rows
 from flo.values.operators.fixpoint import Fixpoint
@@ -159,6 +159,9 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
             self._loop.peek(index)  # what workers have is here then
             before = self._loop.outputs
             try:
+                if at_most is not None:
+                    part = consolidate_value(before[index])
+                    self._loop.outputs = (*before[:index], part, *before[index + 1 :])
                 changes = self._to_user(index, self._sent(index, at_most))
             except FloError:
                 self._loop.outputs = before

@@ -1,13 +1,14 @@
 """Outputs that were not pulled: few chunks, in which equal rows are consolidated.
 
-A push appends chunks to an output. Chunks are merged as the runs of a trace are, so that each is more than twice as
-large as the next. If there are chunks of 20, 4 and 1 rows, and a push appends one row:
+A push appends chunks to an output. A few chunks of a few rows stay as they are: an output that is pulled after every
+few pushes is consolidated once, when it is pulled. More are merged as the runs of a trace are, so that each is more
+than twice as large as the next. If there are chunks of 20, 4 and 1 rows, and a push appends one row:
 
     20 4 1 1   a chunk that is at most twice as large as what follows it is merged with that: 1, and then 4
     20 6       20 is more than twice 6, and stays
 
-There are as many chunks as the number of rows has binary digits, and a row is moved as often. Rows of a bag or z-set
-that meet in a merge add their weights; those that come to zero are dropped.
+There are not many more chunks than the number of rows has binary digits, and a row is moved as often. Rows of a bag or
+z-set that meet in a merge add their weights; those that come to zero are dropped.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from flo.tables.keyed import KeyedRows
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import Rows
 from flo.values.weighted import Bag, ZSet
+
+FEW_CHUNKS, FEW_ROWS = 16, 1 << 20
+"""Up to so many chunks, with up to so many rows in all, are not merged."""
 
 
 def merge_outputs(outputs: Values, before: Values) -> Values:
@@ -42,6 +46,13 @@ def merge_value(value: Value) -> Value:
     return value
 
 
+def consolidate_value(value: Value) -> Value:
+    """An output of which a part is pulled: equal rows are consolidated, so that no row is in it that is gone."""
+    if isinstance(value, Rows) and is_consolidated(value.of) and value.table.column(0).num_chunks > 1:
+        return replace(value, table=consolidate_table(value.table).combine_chunks())
+    return value
+
+
 def _merging(of: Collection) -> Callable[[pa.Table], pa.Table]:
     """What makes one chunk of several."""
     return consolidate_table if is_consolidated(of) else pa.Table.combine_chunks
@@ -53,7 +64,9 @@ def is_consolidated(of: Collection) -> bool:
 
 
 def merge_chunks(table: pa.Table, merge: Callable[[pa.Table], pa.Table]) -> pa.Table:
-    """The table with chunks merged, so that each is more than twice as large as the next."""
+    """The table with chunks merged, if there are many, so that each is more than twice as large as the next."""
+    if table.num_rows <= FEW_ROWS and max(column.num_chunks for column in table.columns) <= FEW_CHUNKS:
+        return table
     chunks = [chunk for chunk in table.to_batches() if chunk.num_rows]
     merges: list[tuple[int, int]] = []  # how many chunks are merged into one, and how many rows they have
     for chunk in chunks:
