@@ -1,0 +1,123 @@
+"""Several things at once: what is computed in two threads is what one thread computes."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from typing import NamedTuple
+
+import pyarrow as pa
+import pytest
+
+import flo
+from flo.tables import together
+from flo.tables.together import do_all, using_cores
+
+
+class Row(NamedTuple):
+    k: int
+    v: int
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are many, whatever the machine."""
+    monkeypatch.setattr(together, "MANY", 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+
+
+def test_results_are_in_the_order_of_the_tasks() -> None:
+    with using_cores():
+        for count in range(9):
+            assert do_all(1, *(lambda place=place: place for place in range(count))) == list(range(count))
+
+
+def test_two_threads_work() -> None:
+    met = threading.Barrier(2, timeout=20)
+    with using_cores():
+        assert sorted(do_all(1, met.wait, met.wait)) == [0, 1]
+
+
+def test_one_thread_works_unless_cores_may_be_used() -> None:
+    here = threading.current_thread()
+    assert do_all(1, threading.current_thread, threading.current_thread) == [here, here]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_an_error_is_raised_and_nothing_runs_after_it(place: int) -> None:
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        if number == place:
+            raise ValueError(f"task {number}")
+        done.append(number)
+
+    with using_cores():
+        with pytest.raises(ValueError, match=f"task {place}"):
+            do_all(1, *(lambda number=number: work(number) for number in range(4)))
+        count = len(done)
+        assert do_all(1, lambda: 1, lambda: 2) == [1, 2]
+    assert len(done) == count
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_join_in_two_threads(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, rows = random.Random(seed), [Counter[Row](), Counter[Row]()]
+    flow = flo.Flow("join")
+    a, b = flow.input("a", flo.ZSet[Row]), flow.input("b", flo.ZSet[Row])
+    flow.output("pairs", a.join(b, "k", "k", {"k": "k", "one": "v", "other": "v_right"}))
+    threads: set[str] = set()
+    make = pa.concat_tables
+
+    def watched(*given: object, **more: object) -> pa.Table:
+        threads.add(threading.current_thread().name)
+        return make(*given, **more)
+
+    monkeypatch.setattr(pa, "concat_tables", watched)
+    loop, found = flow.on(flo.here).loop(), Counter[tuple[int, int, int]]()
+    keys = [-(2**63), 0, 1, 2**63 - 1]
+    for _ in range(30):
+        side = rng.randrange(2)
+        delta = Counter({Row(rng.choice(keys), rng.randrange(5)): rng.choice([-2, -1, 1, 3]) for _ in range(9)})
+        rows[side].update(delta)
+        loop.push("ab"[side], dict(delta))
+        for each in loop.pull("pairs").to_pylist():
+            found[each["k"], each["one"], each["other"]] += each["_weight"]
+    wanted: Counter[tuple[int, int, int]] = Counter()
+    for one, weight in rows[0].items():
+        for other, times in rows[1].items():
+            if one.k == other.k:
+                wanted[one.k, one.v, other.v] += weight * times
+    assert {row: weight for row, weight in found.items() if weight} == {
+        row: weight for row, weight in wanted.items() if weight
+    }
+    assert len(threads) == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_body_of_windows_in_two_threads(seed: int) -> None:
+    rng = random.Random(seed)
+    flow = flo.Flow("windows")
+    windows = flow.input("rows", flo.Sequence[Row]).tumbling(10, "k", 5)
+    sums = windows.nest(lambda w: w.key_by(lambda row: row.v).per_key(lambda s: s.map(lambda row: row.k).sum()))
+    flow.output("python", sums.nest(lambda s: s.entries()).flatten())
+    flow.output("sums", windows.nest(lambda w: w.key_by("v").per_key(lambda s: s.map("k").sum()).entries()).flatten())
+    flow.output("firsts", windows.nest(lambda w: w.take(3)).flatten())
+    loop, rows = flow.on(flo.here).loop(), list[Row]()
+    for number in range(12):
+        time = 40 * number
+        new = [Row(time + rng.randrange(-30, 40), rng.randrange(3)) for _ in range(rng.randrange(1, 40))]
+        kept = [row for row in new if row.k >= 0 or not number]
+        loop.push(rows=pa.table({"k": [row.k for row in kept], "v": [row.v for row in kept]}))
+        rows += kept
+    threaded = loop.result()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(together, "MANY", 1 << 60)
+        loop = flow.on(flo.here).loop()
+        loop.push(rows=pa.table({"k": [row.k for row in rows], "v": [row.v for row in rows]}))
+        plain = loop.result()
+    for name in ("sums", "python", "firsts"):
+        found, wanted = (result[name].to_pylist() for result in (threaded, plain))
+        assert sorted(map(repr, found)) == sorted(map(repr, wanted))
+    assert threaded["sums"].num_rows > 10
