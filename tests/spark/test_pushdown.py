@@ -16,15 +16,8 @@ import pytest
 import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.spark.driver.pushdown import (
-    ALLOWED,
-    DAY_FORMAT,
-    TIME_FORMATS,
-    for_catalyst,
-    key_of,
-    runs_in_catalyst,
-    with_decimals,
-)
+from flo.spark.driver.catalyst_columns import DAY_FORMAT, TIME_FORMATS, catalyst_column
+from flo.spark.driver.pushdown import ALLOWED, key_of, runs_in_catalyst, with_decimals
 from flo.values.weighted import Bag
 from tests.spark.harness import frame
 from tests.tables.test_evaluation import BAD, Pair, doubling
@@ -140,6 +133,7 @@ def cases() -> list[nw.Expr]:
     found += [
         S.str.split(by).list.get(index) for by in ("a", "_", "\\", "%", ".", " ", "a_", "|") for index in (0, 1, 2)
     ]
+    found += [S.str.split(by).list.get(2**31 - 2) for by in ("a", "\\Qa\\E", "[", "a|b")]
     found += [S.str.replace_all("b", "$", literal=True).str.split("$").list.get(1).fill_null("none")]
     found += [AT.dt.hour(), AT.dt.hour() % (2**31 - 1), AT.dt.hour().is_between(8, 18), AT.dt.hour() == N]
     found += [AT.dt.to_string(form) for form in (DAY_FORMAT, *TIME_FORMATS)]
@@ -158,28 +152,42 @@ def test_every_entry_is_compared_with_spark(spark, tmp_path):
 
     table = LAYOUT.to_table(telling_rows()).append_column("number", pa.array(range(len(telling_rows()))))
     spark.createDataFrame(table, TYPES).coalesce(1).write.parquet(str(tmp_path / "rows"))
-    rows = nw.from_native(spark.read.parquet(str(tmp_path / "rows")))  # the optimiser computes rows that it has at hand
-    named = {f"c{number}": for_catalyst(each) for number, each in enumerate(given)}
+    rows = spark.read.parquet(str(tmp_path / "rows"))  # the optimiser computes rows that it has at hand
+    named = {f"c{number}": catalyst_column(each, LAYOUT.schema) for number, each in enumerate(given)}
     schema = pa.schema([each.schema.field(0).with_name(name) for name, each in zip(named, expressions, strict=True)])
-    on_spark = with_decimals(rows.select("number", **named).to_native(), schema).toArrow().sort_by("number")
+    selected = rows.select("number", *(each.alias(name) for name, each in named.items()))
+    on_spark = with_decimals(selected, schema).toArrow().sort_by("number")
     for name, each in zip(named, expressions, strict=True):
         expected = each.results(table.drop_columns(["number"]))["result"]
         assert on_spark[name].type == expected.type, each
         assert repr(on_spark[name].to_pylist()) == repr(expected.to_pylist()), each
 
 
+def test_formats_of_each_minute_and_day(spark):
+    minutes = np.arange("2024-02-29", "2024-03-01", dtype="datetime64[m]").astype("datetime64[us]")
+    days = [np.arange(f"{year:04}", f"{year + 1:04}", dtype="datetime64[D]") for year in (0, 4, 1582, 1900, 2100, 9998)]
+    expect_formats_of_arrow(spark, [*minutes, *np.concatenate(days).astype("datetime64[us]")])
+
+
 def test_times_that_python_does_not_have(spark):
     """Before the year 1 and after 9999: tables can hold them. Arrow itself counts years with 16 bits."""
     texts = ["10000-01-01", "0000-12-31T23:59:59.999999", "-0002-12-31T23:59:59.999999", "-32767-01-01"]
     texts += ["32767-12-31T23:59:59.999999", "1969-12-31T23:59:59.999999", "1970-01-01"]
-    times = pa.array(np.array(texts, "datetime64[us]").astype(np.int64)).view(pa.timestamp("us"))
-    table = pa.table({"at": times, "number": range(len(texts))})
+    texts += ["0000-02-29", "0099-12-31T23:59", "0100-01-01", "0999-10-10T09:09", "9999-12-31T23:59:59.999999"]
+    texts += [f"2023-{month:02}-28T{2 * month - 1:02}:{5 * month - 1:02}:59.999999" for month in range(1, 13)]
+    expect_formats_of_arrow(spark, texts)
+
+
+def expect_formats_of_arrow(spark, given):
+    times = pa.array(np.array(given, "datetime64[us]").astype(np.int64)).view(pa.timestamp("us"))
+    table = pa.table({"at": times, "number": range(len(given))})
     layout = Layout.of(flo.rows(pa.schema([pa.field("at", pa.timestamp("us"))])))
     assert layout is not None
     columns = {f"c{place}": AT.dt.to_string(form) for place, form in enumerate((DAY_FORMAT, *TIME_FORMATS))}
     columns["hour"] = AT.dt.hour()
-    rows = nw.from_native(spark.createDataFrame(table, "at timestamp_ntz, number long"))
-    on_spark = rows.select("number", **{name: for_catalyst(each) for name, each in columns.items()}).to_native()
+    rows = spark.createDataFrame(table, "at timestamp_ntz, number long")
+    made = (catalyst_column(each, layout.schema).alias(name) for name, each in columns.items())
+    on_spark = rows.select("number", *made)
     expected = Expression(columns, (layout,)).results(table)
     assert on_spark.toArrow().sort_by("number").drop_columns(["number"]).to_pydict() == expected.to_pydict()
 
@@ -206,6 +214,7 @@ STAY = {
     "a pattern to replace": S.str.replace_all("a.", "b"),
     "a separator that is not ASCII": S.str.split("é").list.get(0),
     "a list": S.str.split("a"),
+    "a place that no list has": S.str.split("a").list.get(2**31),
     "a day and a time": AT.dt.to_string("%Y-%m-%d %H:%M"),
     "seconds": AT.dt.to_string("%H:%M:%S"),
     "the name of a day": AT.dt.to_string("%A"),
@@ -316,7 +325,6 @@ def test_times_in_the_repeated_hour(spark):
 
 
 def test_an_expression_without_columns_is_not_pushed_down() -> None:
-    """Narwhals rejects such a filter, and makes one row of such a selection."""
     layout = Layout.of(Row)
     assert layout is not None
     assert runs_in_catalyst(Expression(nw.col("i") > 1, (layout,), bool))

@@ -140,10 +140,12 @@ def find_use_of_other_rows(expression: nw.Expr | ColumnFunction) -> str | None:
 def columns_read(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> set[str]:
     if isinstance(expression, ColumnFunction):
         return set(expression.reads)
-    return {name for node in every_node(expression) if node.kind.name in COLUMNS for name in _named(node, schema)}
+    return {
+        name for node in every_node(expression) if node.kind.name in COLUMNS for name in columns_named(node, schema)
+    }
 
 
-def _named(node: ColumnNode, schema: pa.Schema) -> list[str]:
+def columns_named(node: ColumnNode, schema: pa.Schema) -> list[str]:
     """Return the columns that a node names."""
     match node.kind.name:
         case "COL":
@@ -202,7 +204,7 @@ def _compile(given: object, schema: pa.Schema) -> list[Compute]:
         return [_compile_literal(given, None)]
     first, *more = nodes_of(given)
     if first.kind.name in COLUMNS:
-        results = [_compile_column(name, schema) for name in _named(first, schema)]
+        results = [_compile_column(name, schema) for name in columns_named(first, schema)]
     elif first.name == "lit":
         results = [_compile_literal(first.kwargs["value"], first.kwargs["dtype"])]
     elif first.name == "when_then":

@@ -7,18 +7,13 @@ are, among others, arithmetic that may overflow (Spark raises its own errors), c
 the largest number and equal to itself), regular expressions (the rules for `$`, `.` and blanks differ), the case of
 letters, and times with zones. Expressions that are not pushed down run on Arrow, inside the stage.
 
-Of arithmetic there is what cannot overflow. `%` with a positive literal: Spark's takes the sign of the dividend, and so
-do the older versions of Narwhals, so `for_catalyst` writes it so that the sign does not matter. And the product of an
-integer and a literal decimal of few digits: it is exact, and `with_decimals` gives it Flo's number of digits. Lengths
-and hours are 64-bit integers there, too, so that their differences cannot overflow.
-
-A time is written by a cast, of whose text a format is a part: Spark's own formats read a time without a zone in that
-of the session, which may not have it. A part of a text that is split is taken only if it is there: else Spark raises.
+Of arithmetic there is what cannot overflow: `%` with a positive literal; and the product of an integer and a literal
+decimal of few digits, which is exact, and to which `with_decimals` gives Flo's number of digits. `catalyst_columns` has
+the functions as columns of Spark.
 """
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -30,10 +25,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from flo.columns.evaluation import ColumnFunction, FunctionCall, arguments_of, every_node, nodes_of
+from flo.columns.evaluation import ColumnFunction, FunctionCall, arguments_of, every_node
 from flo.columns.expression import Expression
-from flo.columns.nodes import ColumnNode
 from flo.shards.tasks.input_task import OFFSET, PARTITION
+from flo.spark.driver.catalyst_columns import DAY_FORMAT, TIME_FORMATS, catalyst_column
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operators.elementwise import FilterTables, MapTables
 from flo.tables.values import layout_of
@@ -50,10 +45,9 @@ LITERALS = ("literal int64", "literal string", "literal bool")
 REMAINDER = "__mod__"
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__")
 LARGEST_DIVISOR = 2**62
-"""Up to here a remainder and its divisor add up to 64 bits."""
-DAY_FORMAT = "%Y-%m-%d"
-TIME_FORMATS = {"%H:%M": (0, 5), "%H": (0, 2), "%M": (3, 2)}
-"""Formats of times, as parts of what Spark writes after the day: where they start, and how long they are."""
+"""Up to here a remainder and its divisor add up to 64 bits, as in Spark's `pmod`."""
+LARGEST_INDEX = 2**31 - 1
+"""Spark's lists have no more items."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_#]*")
 """Names that mean one column to Spark. Columns of SQL that were renamed have a `#`."""
 
@@ -98,6 +92,10 @@ def _replaces_text(call: FunctionCall) -> bool:
 def _has_plain_separator(call: FunctionCall) -> bool:
     by = call.options["by"]
     return isinstance(by, str) and bool(by) and by.isascii() and by.isprintable()
+
+
+def _is_index(call: FunctionCall) -> bool:
+    return bool(0 <= call.options["index"] < LARGEST_INDEX)
 
 
 def _is_part_of_time(call: FunctionCall) -> bool:
@@ -151,7 +149,7 @@ ALLOWED: dict[FunctionKey, Allowed] = {
     ("__sub__", ("int32", "int32")): _always,  # of lengths: no column has this type
     ("str.replace_all", ("string", "literal string")): _replaces_text,
     ("str.split", ("string",)): _has_plain_separator,
-    ("list.get", ("list<item: string>",)): _always,
+    ("list.get", ("list<item: string>",)): _is_index,
     ("dt.hour", ("timestamp[us]",)): _always,
     ("dt.to_string", ("timestamp[us]",)): _is_part_of_time,
 }
@@ -176,17 +174,15 @@ def is_pushed_down(operator: Any) -> bool:
 
 def push_down(frame: DataFrame, operator: Any, beside: Iterable[str] = ()) -> DataFrame:
     """Runs a map or a filter in Catalyst, and keeps the columns `beside` those of the rows."""
-    rows = nw.from_native(frame)
+    expression = expression_of(operator)
+    columns = [catalyst_column(each, expression.inputs[0].schema).alias(name) for name, each in expression.columns]
     if isinstance(operator, FilterTables):
-        return rows.filter(for_catalyst(expression_of(operator).columns[0][1])).to_native()
-    columns = {name: for_catalyst(each) for name, each in expression_of(operator).columns}
-    projected = rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()
-    return with_decimals(projected, expression_of(operator).schema)
+        return frame.where(*columns)
+    return with_decimals(frame.select(*beside, *columns), expression.schema)
 
 
 def runs_in_catalyst(expression: Expression) -> bool:
-    """Whether Spark gives the same result for every row, in the same columns. Without columns, Narwhals takes it for a
-    value of all rows."""
+    """Whether Spark gives the same result for every row, in the same columns, of an expression that reads one."""
     flat = expression.schema.names == list(expression.layout.names)  # not a row type in one column
     names = (*expression.inputs[0].names, *RESERVED), (*expression.layout.names, *RESERVED)
     reads = any(call.function == "col" for call in expression.calls)
@@ -223,42 +219,9 @@ def with_decimals(frame: DataFrame, schema: pa.Schema) -> DataFrame:
 
 
 def _has_plain_divisors(column: tuple[str, nw.Expr | ColumnFunction]) -> bool:
-    """Whether all remainders are of a positive integer, as it is."""
+    """Whether it is an expression of Narwhals, and all remainders are of a positive integer, as it is."""
     _, expression = column
     if isinstance(expression, ColumnFunction):
-        return True
+        return False
     divisors = [given for node in every_node(expression) if node.name == REMAINDER for given in arguments_of(node)]
     return all(type(given) is int and 0 < given <= LARGEST_DIVISOR for given in divisors)
-
-
-def for_catalyst(expression: nw.Expr) -> nw.Expr:
-    """The expression as Narwhals can give it to Spark, with the results that it has on Arrow."""
-    nodes: tuple[ColumnNode, ...] = ()
-    for node in nodes_of(expression):
-        nodes = _with_node(nodes, node)
-    return nw.Expr(*nodes)
-
-
-def _with_node(nodes: tuple[ColumnNode, ...], node: ColumnNode) -> tuple[ColumnNode, ...]:
-    """The nodes after one more, written as Catalyst needs it; for a % b they are those of ((a % b) + b) % b."""
-    node = copy.copy(node)
-    node.exprs = tuple(for_catalyst(each) if isinstance(each, nw.Expr) else each for each in node.exprs)
-    given = nw.Expr(*nodes)
-    match node.name:
-        case pushed if pushed == REMAINDER:
-            _, add, remainder = nodes_of((nw.col("a") + 1) % 1)
-            for each in (add, remainder):
-                each.exprs = node.exprs
-            return (*nodes, node, add, remainder)
-        case "dt.hour" | "str.len_chars":
-            return nodes_of(nw.Expr(*nodes, node).cast(nw.Int64))
-        case "dt.to_string" if node.kwargs["format"] == DAY_FORMAT:  # Spark writes a plus before years after 9999
-            return nodes_of(given.cast(nw.Date).cast(nw.String).str.replace_all("+", "", literal=True))
-        case "dt.to_string":
-            time = given.cast(nw.String).str.split(" ").list.get(1)
-            return nodes_of(time.str.slice(*TIME_FORMATS[node.kwargs["format"]]))
-        case "str.split":
-            return nodes_of(given.str.split(re.escape(node.kwargs["by"])))
-        case "list.get":
-            return nodes_of(nw.when(given.list.len() > node.kwargs["index"]).then(nw.Expr(*nodes, node)))
-    return (*nodes, node)
