@@ -17,6 +17,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import StructType
 from pyspark.util import PythonEvalType
 
+from flo.spark.driver.tasks_in_driver import collect_in_driver, tasks_in_driver
 from flo.sql.catalyst import quoted
 from flo.sql.java import Java, java_package
 
@@ -37,6 +38,8 @@ class LastingTask:
         plans = java_package("org.apache.spark.sql.execution")
         self._scan, self._coalesce = plans.RDDScanExec, plans.CoalesceExec
         self._defaults = [getattr(self._scan, f"apply$default${place}")() for place in (4, 5, 6)]
+        self._spark = rows.sparkSession
+        self._in_driver = tasks_in_driver(self._spark)
         self._columns = rows._jdf.logicalPlan().output()
         self._map = rows._jdf.mapInArrow(column._jc, False, None).queryExecution().sparkPlan()
 
@@ -44,7 +47,8 @@ class LastingTask:
         """Runs the task on the RDD of a micro-batch. Returns a column of its results, which must be few."""
         scan = self._scan(self._columns, rdd, "micro-batch", *self._defaults)
         plan = self._map.withNewChildInternal(self._coalesce(1, scan))
-        return [bytes(row.getBinary(place)) for row in plan.executeCollect()]
+        here = None if self._in_driver is None else collect_in_driver(self._in_driver, self._spark, plan, place)
+        return [bytes(row.getBinary(place)) for row in plan.executeCollect()] if here is None else here
 
 
 def rdd_of(rows: DataFrame) -> Java:

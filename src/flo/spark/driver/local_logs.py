@@ -8,20 +8,16 @@ Without its native library, Hadoop sets the permissions of a file with `chmod`, 
 it itself in less than a tenth of one. The class below does that, and nothing else in another way: the files, their
 checksums and their permissions are those of Spark's `FileSystemBasedCheckpointFileManager`.
 
-Spark makes the object from the name of its class. So the class is compiled by Janino, with which Spark compiles its
-plans, and added to the loader of Spark's own classes, once in each JVM.
+Spark makes the object from the name of its class.
 """
 
 from __future__ import annotations
 
 import os
-import threading
-from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from flo.sql.java import Java, java_package
+from flo.spark.driver.added_classes import has_class
 
 SETTING = "spark.sql.streaming.checkpointFileManagerClass"
 CLASS = "flo.spark.LocalLogs"
@@ -66,33 +62,8 @@ public class LocalLogs extends {SPARKS_OWN} {{
     }}
 }}
 """
-_lock = threading.Lock()
-"""Held while the class is looked for and added."""
 
 
 def local_log_settings(spark: SparkSession) -> dict[str, str | None]:
     """Settings for a query whose logs are on a local disk."""
-    return {SETTING: CLASS if os.name == "posix" and _has_class(spark) else SPARKS_OWN}
-
-
-def _has_class(spark: SparkSession) -> bool:
-    """Whether Spark finds the class, which is added if it is not there yet."""
-    utils = java_package("org.apache.spark.util").Utils
-    with _lock:
-        try:
-            if not utils.classIsLoadable(CLASS):
-                _add_class(spark, utils.getSparkClassLoader())
-            return bool(utils.classIsLoadable(CLASS))
-        except Py4JError:  # a JVM that was started without what Spark opens to itself
-            return False
-
-
-def _add_class(spark: SparkSession, loader: Java) -> None:
-    compiler = java_package("org.codehaus.janino").SimpleCompiler()
-    compiler.setParentClassLoader(loader)
-    compiler.cook(SOURCE)
-    gateway: Any = spark.sparkContext._gateway
-    given = gateway.new_array(java_package("java.lang").Object, 4)
-    for name, code in dict(compiler.getBytecodes()).items():
-        given[0], given[1], given[2], given[3] = name, code, 0, len(code)
-        java_package("org.apache.commons.lang3.reflect").MethodUtils.invokeMethod(loader, True, "defineClass", given)
+    return {SETTING: CLASS if os.name == "posix" and has_class(spark, CLASS, SOURCE) else SPARKS_OWN}
