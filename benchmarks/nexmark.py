@@ -1,4 +1,4 @@
-"""NEXMark's queries on tables, in one process with one thread: events a second, beside published figures.
+"""NEXMark's queries on tables, in one process: events per second of CPU time, beside published figures.
 
     python -m benchmarks.nexmark --events 10_000_000
     python -m benchmarks.nexmark --events 1_000_000 --query q0 --query q4

@@ -23,11 +23,16 @@ _may_use_cores: ContextVar[bool] = ContextVar("_may_use_cores", default=False)
 @contextmanager
 def using_cores() -> Iterator[None]:
     """Within, `do_all` uses a second thread, if the machine has another core."""
-    before = _may_use_cores.set((os.cpu_count() or 1) > 1)
+    before = _may_use_cores.set(_count_cores() > 1)
     try:
         yield
     finally:
         _may_use_cores.reset(before)
+
+
+def _count_cores() -> int:
+    """How many cores this process may use, where the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def are_many(rows: int) -> bool:
