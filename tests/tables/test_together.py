@@ -93,31 +93,3 @@ def test_a_join_in_two_threads(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
         row: weight for row, weight in wanted.items() if weight
     }
     assert len(threads) == 2
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_body_of_windows_in_two_threads(seed: int) -> None:
-    rng = random.Random(seed)
-    flow = flo.Flow("windows")
-    windows = flow.input("rows", flo.Sequence[Row]).tumbling(10, "k", 5)
-    sums = windows.nest(lambda w: w.key_by(lambda row: row.v).per_key(lambda s: s.map(lambda row: row.k).sum()))
-    flow.output("python", sums.nest(lambda s: s.entries()).flatten())
-    flow.output("sums", windows.nest(lambda w: w.key_by("v").per_key(lambda s: s.map("k").sum()).entries()).flatten())
-    flow.output("firsts", windows.nest(lambda w: w.take(3)).flatten())
-    loop, rows = flow.on(flo.here).loop(), list[Row]()
-    for number in range(12):
-        time = 40 * number
-        new = [Row(time + rng.randrange(-30, 40), rng.randrange(3)) for _ in range(rng.randrange(1, 40))]
-        kept = [row for row in new if row.k >= 0 or not number]
-        loop.push(rows=pa.table({"k": [row.k for row in kept], "v": [row.v for row in kept]}))
-        rows += kept
-    threaded = loop.result()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together, "MANY", 1 << 60)
-        loop = flow.on(flo.here).loop()
-        loop.push(rows=pa.table({"k": [row.k for row in rows], "v": [row.v for row in rows]}))
-        plain = loop.result()
-    for name in ("sums", "python", "firsts"):
-        found, wanted = (result[name].to_pylist() for result in (threaded, plain))
-        assert sorted(map(repr, found)) == sorted(map(repr, wanted))
-    assert threaded["sums"].num_rows > 10

@@ -35,15 +35,10 @@ def _count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def are_many(rows: int) -> bool:
-    """Whether work on so many rows is done in two threads."""
-    return rows >= MANY and _may_use_cores.get()
-
-
 def do_all(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
     """Return what functions return, which work on about so many rows. They may run in two threads, and in any order: so
     they must not depend on each other, nor call functions of users. Begin with the longest."""
-    if len(tasks) < 2 or not are_many(rows):
+    if rows < MANY or len(tasks) < 2 or not _may_use_cores.get():
         return [task() for task in tasks]
     waiting, results = deque(enumerate(tasks)), [None] * len(tasks)
 
@@ -57,11 +52,9 @@ def do_all(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
             raise
 
     other = _pool(os.getpid()).submit(work)
-    busy = _may_use_cores.set(False)
     try:
         work()
     finally:
-        _may_use_cores.reset(busy)
         failure = other.exception()  # nothing runs after an error
     if failure is not None:
         raise failure

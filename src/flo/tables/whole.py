@@ -28,7 +28,7 @@ from flo.tables.groups import stream_groups
 from flo.tables.keyed import has_key_columns
 from flo.tables.operator import Grouping, OnTables, to_table_type
 from flo.tables.state.trace import group_equal_rows, with_weights
-from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, numbers, shift_stream_numbers
+from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, numbers
 from flo.tables.translate import FORMS, rebuild
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
 from flo.values.element_value import ElementCollection
@@ -52,17 +52,6 @@ class Whole:
 
     def rows(self) -> pa.Table:
         return self.table.drop_columns([STREAM])
-
-    def split(self, count: int) -> tuple[Whole, Whole]:
-        """The first so many streams, and the others."""
-        row = int(np.searchsorted(self.streams, count))
-        others = shift_stream_numbers(self.table.slice(row), -count)
-        return Whole(self.of, count, self.table.slice(0, row)), Whole(self.of, self.count - count, others)
-
-    def append(self, other: Whole) -> Whole:
-        """These streams, and then others."""
-        table = pa.concat_tables([self.table, shift_stream_numbers(other.table, self.count)])
-        return Whole(self.of, self.count + other.count, table)
 
 
 Wholes: TypeAlias = tuple[Whole, ...]

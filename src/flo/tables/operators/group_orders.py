@@ -40,7 +40,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, first_of_each, one_chunk
+from flo.columns.indices import Indices, first_of_each, has_all, one_chunk
 from flo.columns.layout import Layout
 from flo.tables.operators.group_part import AggregatePart, Chosen, Delta, Keeper, Reading, Summand, Traces, scatter
 from flo.tables.state.comparison import comparisons
@@ -179,7 +179,11 @@ class Ordered(Keeper):
         backwards = self.ends[end - 1]
         order, old = self.order(backwards, groups), heads.of(groups)
         stays, begin = start_of(spans[-1].run, old, groups, order, backwards)
-        ranges = [span.only(~stays)._replace(backwards=backwards).since(begin, order) for span in spans]
+        if has_all(stays):
+            read[self, end, 0] = read[self, end, 1] = old
+            return heads
+        moving = [each for each in (span.only(~stays) for span in spans) if len(each.groups)]
+        ranges = [span._replace(backwards=backwards).since(begin, order) for span in moving]
         new = first_rows(ranges, groups, 1, order)
         after = heads.update(old and old.only(~stays), new, groups)
         if old is not None and stays.any():

@@ -75,18 +75,23 @@ class DistinctValues(ValuesKeeper):
         come = np.flatnonzero(moved)
         if not len(come):
             return (trace,), {}
-        order, groups, counts = group_indices(owners[come])
+        assert delta.groups is not None
         present = places[Own(self, PRESENT)]
+        own = [(each.sum, place) for each, place in places.items() if isinstance(each, Own) and each.keeper == self]
+        more = [(summand, place) for summand, place in own if isinstance(summand, Summand)]
+        if not more:
+            counts = np.zeros(delta.groups.rows, np.int64)
+            np.add.at(counts, owners[come], moved[come])
+            return (trace,), {f"{present}:0": counts}
         some = take_rows(values.table, come)
         flips = Delta(some, some, moved[come])
         columns: dict[int, Summed] = {}
-        for each, place in places.items():
-            if isinstance(each, Own) and each.keeper == self and isinstance(each.sum, Summand):
-                summed = each.sum.column(flips)
-                assert summed is not None, "no keeper within a keeper"
-                columns[place] = summed
-        assert delta.groups is not None
+        for summand, place in more:
+            summed = summand.column(flips)
+            assert summed is not None, "no keeper within a keeper"
+            columns[place] = summed
         sums: Sums = {}
+        order, groups, counts = group_indices(owners[come])
         for name, column in sums_of(flips.weights, columns, EqualRows(order, np.cumsum(counts) - counts)).items():
             wide = np.zeros(delta.groups.rows, np.int64)
             wide[groups] = column
@@ -105,7 +110,7 @@ class DistinctValues(ValuesKeeper):
         kept = np.flatnonzero(sums)
         indices = order[firsts[kept]]
         owners = numbers_in(values, OWNER)[indices]
-        table = beside(take_rows(groups.table, owners), take_rows(values, indices).drop_columns([OWNER]))
+        table = beside(take_rows(groups.table, owners), take_rows(values.drop_columns([OWNER]), indices))
         keys = Keys(numbers.at(indices), numbers.exact)
         return Run((*groups.columns, *self.names), keys, with_weights(table, sums[kept])), owners
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Self, final
 
 import numpy as np
@@ -65,10 +64,9 @@ from flo.tables.streams import (
     inner_of,
     numbers,
 )
-from flo.tables.together import are_many, do_all
 from flo.tables.translate import CHOICES, form_of, tables_of, translate_graph
 from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, of_elements, schema_of
-from flo.tables.whole import Whole, Wholes, operators_in, run_whole, sort_by_stream, whole_types
+from flo.tables.whole import Whole, operators_in, run_whole, sort_by_stream, whole_types
 from flo.values.element_value import ElementCollection
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.zset_streams import Differentiate, Integrate
@@ -273,23 +271,13 @@ class NestTables(OnStreams[Nest]):
             raise
 
     def all_of(self, value: Streams) -> Delta:
+        like = self.like
         inner = tuple(
             sort_by_stream(Whole(stream.collection, value.count, table))
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
-        tables = tuple(each.table for each in self._run(inner))
+        tables = tuple(each.table for each in run_whole(like.graph, inner))
         return replace(value, of=expect_nested(self.outputs[0]), tables=tables, end=End.OPEN)
-
-    def _run(self, inner: Wholes) -> Wholes:
-        """The outputs of the body: for half of the streams in each of two threads, unless it calls Python functions."""
-        rows = sum(each.table.num_rows for each in inner)
-        if self.by_row or inner[0].count < 2 or not are_many(rows):
-            return run_whole(self.like.graph, inner)
-        longest = max(inner, key=lambda each: each.table.num_rows)
-        middle = min(max(1, int(longest.streams[longest.table.num_rows // 2])), inner[0].count - 1)
-        one, other = zip(*(each.split(middle) for each in inner), strict=True)
-        halves = do_all(rows, partial(run_whole, self.like.graph, one), partial(run_whole, self.like.graph, other))
-        return tuple(map(Whole.append, *halves))
 
 
 @register_in(CHOICES, Nest)
