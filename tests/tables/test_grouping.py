@@ -177,7 +177,7 @@ def test_sums_of_groups_in_slots(monkeypatch: pytest.MonkeyPatch) -> None:
             assert sorted(map(repr, one[name].to_pylist())) == sorted(map(repr, other[name].to_pylist()))
 
 
-def test_adjacent_rows_are_grouped_as_others_are():
+def test_adjacent_rows_are_grouped_as_others_are() -> None:
     """Also sums that wrap around 64 bits, and keys with one row each."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
