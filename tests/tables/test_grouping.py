@@ -16,7 +16,15 @@ import pytest
 import flo
 from flo.core.errors import ElementError
 from flo.tables.state import grouping
-from flo.tables.state.grouping import LEAST, KeyGroups, SlottedRows, group_by_key, group_by_number, group_in_slots
+from flo.tables.state.grouping import (
+    LEAST,
+    AdjacentRows,
+    KeyGroups,
+    SlottedRows,
+    group_by_key,
+    group_by_number,
+    group_in_slots,
+)
 from flo.tables.state.keys import keys_of
 from flo.tables.state.trace import EqualRows, sum_checked
 from tests.tables.patches import colliding
@@ -167,3 +175,18 @@ def test_sums_of_groups_in_slots(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("sums", "by_day", "all"):
             assert one[name].num_rows
             assert sorted(map(repr, one[name].to_pylist())) == sorted(map(repr, other[name].to_pylist()))
+
+
+def test_adjacent_rows_are_grouped_as_others_are() -> None:
+    """Also sums that wrap around 64 bits, and keys with one row each."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        keys = np.sort(rng.integers(0, 1 + seed * 3, rng.integers(1, 60)))
+        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        some, others = AdjacentRows(firsts, len(keys)), EqualRows(np.arange(len(keys)), firsts)
+        numbers = rng.choice([-(2**63), -1, 0, 1, 2**62, 2**63 - 1], len(keys))
+        assert some.size == others.size == len(np.unique(keys))
+        assert some.numbers().tolist() == others.numbers().tolist()
+        assert some.add(numbers).tolist() == others.add(numbers).tolist()
+        exact = [sum(int(n) for n, k in zip(numbers, keys, strict=True) if k == key) for key in np.unique(keys)]
+        assert [(int(a) - b) % 2**64 for a, b in zip(some.add(numbers), exact, strict=True)] == [0] * some.size

@@ -34,10 +34,10 @@ from flo.tables.functions import elements_of, result_layout, results, runs_on_co
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.state.comparison import comparisons
+from flo.tables.state.grouping import AdjacentRows
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, split_digits
 from flo.tables.state.products import Addends, sum_numbers
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import EqualRows
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of
 from flo.values.canonical import canonical_element
@@ -274,7 +274,7 @@ class SumLatticeTables(OnTables[SumLattice]):
 
 def _sum_all(array: pa.Array, weights: Any) -> Limbs:
     """The one sum of all numbers times their weights."""
-    return sum_numbers(Addends(array), weights, EqualRows(np.arange(len(array)), np.zeros(1, np.int64)))
+    return sum_numbers(Addends(array), weights, AdjacentRows(np.zeros(1, np.int64), len(array)))
 
 
 def _sum_prefixes(array: pa.Array) -> Limbs:

@@ -26,10 +26,11 @@ from flo.tables.functions import beside, elements_of, written
 from flo.tables.groups import Counts, Groups, group_name, key_by_groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, new_rows
+from flo.tables.state.grouping import AdjacentRows
 from flo.tables.state.products import Addends
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
-from flo.tables.state.trace import EqualRows, Latest, Trace, sum_ranges
+from flo.tables.state.trace import Latest, Trace, sum_ranges
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
@@ -108,7 +109,7 @@ class SumTables(ResultTables[Sum]):
 
     def add(self, groups: Groups) -> Self:
         rows = groups.rows
-        equal, values = EqualRows(np.arange(rows.num_rows), groups.firsts), {0: Addends(one_chunk(rows[VALUE]))}
+        equal, values = AdjacentRows(groups.firsts, rows.num_rows), {0: Addends(one_chunk(rows[VALUE]))}
         delta = run_of_sums(groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, equal))
         return replace(self, totals=key_by_groups(self.totals, groups.keys).extend(delta))
 

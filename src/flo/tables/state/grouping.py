@@ -24,7 +24,7 @@ from flo.columns.indices import Indices, increases, sort_numbers, take_rows
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.packing import pack_columns
 from flo.tables.state.run import Run
-from flo.tables.state.trace import group_equal_rows
+from flo.tables.state.trace import add_ranges, group_equal_rows
 
 LEAST = 256
 """Fewer rows are sorted: that takes fewer calls."""
@@ -75,6 +75,26 @@ class SlottedRows:
         sums = np.zeros(self.count, numbers.dtype)
         np.add.at(sums, self.slots, numbers)
         return sums[self.used]
+
+
+@dataclass(frozen=True)
+class AdjacentRows:
+    """Rows of which those with equal keys are adjacent."""
+
+    firsts: Indices
+    """The first row of each key."""
+    rows: int
+    """How many rows there are."""
+
+    @property
+    def size(self) -> int:
+        return len(self.firsts)
+
+    def numbers(self) -> Indices:
+        return np.repeat(np.arange(len(self.firsts)), np.diff(self.firsts, append=self.rows))
+
+    def add(self, numbers: Indices) -> Indices:
+        return add_ranges(numbers, self.firsts)
 
 
 def group_by_key(keys: pa.Table) -> KeyGroups:

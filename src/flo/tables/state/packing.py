@@ -37,7 +37,11 @@ def pack_columns(table: pa.Table, most: int) -> Indices | None:
         most -= span.bit_length()
         if most < 0:
             return None
-        packed = numbers if packed is None else packed << span.bit_length() | numbers
+        if packed is None:
+            packed = numbers
+        else:
+            packed <<= span.bit_length()
+            packed |= numbers
     return packed
 
 

@@ -316,7 +316,7 @@ def net_changes(table: pa.Table) -> pa.Table:
 
 def sum_ranges(weights: Indices, firsts: Indices) -> Indices:
     """Return the sums of weights from each index in `firsts` to the next. Raise if one does not fit 64 bits."""
-    return sum_checked(weights, lambda numbers: _add_ranges(numbers, firsts))
+    return sum_checked(weights, lambda numbers: add_ranges(numbers, firsts))
 
 
 def sum_checked(weights: Indices, add: Callable[[Indices], Indices]) -> Indices:
@@ -328,7 +328,7 @@ def sum_checked(weights: Indices, add: Callable[[Indices], Indices]) -> Indices:
     return sums
 
 
-def _add_ranges(numbers: Indices, firsts: Indices) -> Indices:
+def add_ranges(numbers: Indices, firsts: Indices) -> Indices:
     """Return the sums of numbers from each index in `firsts` to the next, modulo 2⁶⁴."""
     if len(firsts) == len(numbers):
         return numbers[firsts]
@@ -384,7 +384,7 @@ class EqualRows(NamedTuple):
 
     def add(self, numbers: Indices) -> Indices:
         """Return the sum of the numbers of equal rows, given one for each row, modulo 2⁶⁴."""
-        return _add_ranges(numbers[self.order], self.firsts)
+        return add_ranges(numbers[self.order], self.firsts)
 
 
 def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | None = None) -> EqualRows:
@@ -423,8 +423,11 @@ def gather_equal_rows(table: pa.Table) -> EqualRows:
     if small is None:
         return group_equal_rows(table)
     both = sort_with_indices(small, bits)
-    small = both >> bits
-    return EqualRows(both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1)))
+    order = both & ((1 << bits) - 1)
+    both >>= bits
+    new = np.ones(len(both), bool)
+    np.not_equal(both[1:], both[:-1], out=new[1:])
+    return EqualRows(order, new.nonzero()[0])
 
 
 def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> EqualRows:
