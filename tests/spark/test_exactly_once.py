@@ -43,7 +43,7 @@ def changes(*numbers):
 
 def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
     """A named function may have changed meanwhile: the shard that had rows has none."""
-    sink, turn = Changes(str(tmp_path)), MicroBatch(3, "", "", 3, 2, frozenset())
+    sink, turn = Changes(str(tmp_path)), MicroBatch(3, "", "", 3, 2, frozenset(), begun=3)
     output = Output("numbers", 0, None, PARTS, sink.staging_path())
     for attempt in ([1, 2], [3], [4, 5]), ([1], [], [4]):
         with closing(Writes()) as writes:

@@ -72,8 +72,8 @@ def test_a_lasting_task_takes_the_rows_of_later_micro_batches(spark: Any) -> Non
 
     numbers = spark.range(0, 3, 1, 2)
     nullable = numbers.selectExpr("nullif(id, 1) as id")
-    task = LastingTask(numbers, describe, StructType([StructField("data", BinaryType())]))
-    assert [task.collect(rdd_of(each), 0) for each in (numbers, nullable)] == [[b"[0, 1, 2]"], [b"[0, None, 2]"]]
+    task = LastingTask(numbers, describe, StructType([StructField("data", BinaryType())]), 0)
+    assert [task.collect(rdd_of(each)) for each in (numbers, nullable)] == [[b"[0, 1, 2]"], [b"[0, None, 2]"]]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import StructType
 from pyspark.util import PythonEvalType
 
-from flo.spark.driver.tasks_in_driver import collect_in_driver, tasks_in_driver
+from flo.spark.driver.tasks_in_driver import collect_in_driver, task_in_driver
 from flo.sql.catalyst import quoted
 from flo.sql.java import Java, java_package
 
@@ -33,22 +33,26 @@ class LastingTask:
     Spark plans it once. The micro-batches of a query have the same columns, so that of a later one only the RDD is
     new. `DataFrame.collect` would plan it, describe the plan as a text and open a socket each time."""
 
-    def __init__(self, rows: DataFrame, task: Any, returns: StructType) -> None:
+    def __init__(self, rows: DataFrame, task: Any, returns: StructType, place: int) -> None:
+        """A task whose results have bytes in the column at a place."""
         column = _column_of_task(rows, task, returns)
         plans = java_package("org.apache.spark.sql.execution")
         self._scan, self._coalesce = plans.RDDScanExec, plans.CoalesceExec
         self._defaults = [getattr(self._scan, f"apply$default${place}")() for place in (4, 5, 6)]
-        self._spark = rows.sparkSession
-        self._in_driver = tasks_in_driver(self._spark)
+        self._place = place
         self._columns = rows._jdf.logicalPlan().output()
         self._map = rows._jdf.mapInArrow(column._jc, False, None).queryExecution().sparkPlan()
+        self._in_driver = task_in_driver(rows.sparkSession, self._map, self._columns, place)
 
-    def collect(self, rdd: Java, place: int) -> list[bytes]:
-        """Runs the task on the RDD of a micro-batch. Returns a column of its results, which must be few."""
+    def collect_in_driver(self, rows: DataFrame, most: int, properties: tuple[str, str]) -> list[bytes] | None:
+        """Runs the task on a micro-batch in this thread, if that is possible."""
+        return None if self._in_driver is None else collect_in_driver(self._in_driver, rows, most, properties)
+
+    def collect(self, rdd: Java) -> list[bytes]:
+        """Runs the task on the RDD of a micro-batch, as a job. Its results must be few."""
         scan = self._scan(self._columns, rdd, "micro-batch", *self._defaults)
         plan = self._map.withNewChildInternal(self._coalesce(1, scan))
-        here = None if self._in_driver is None else collect_in_driver(self._in_driver, self._spark, plan, place)
-        return [bytes(row.getBinary(place)) for row in plan.executeCollect()] if here is None else here
+        return [bytes(row.getBinary(self._place)) for row in plan.executeCollect()]
 
 
 def rdd_of(rows: DataFrame) -> Java:

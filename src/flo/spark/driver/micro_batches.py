@@ -307,18 +307,30 @@ class SparkMicroBatches(MicroBatches):
     def _run_in_one_task(self, rows: DataFrame, batch: MicroBatch) -> list[Any]:
         """The task reports of a small micro-batch in one task. Tasks of their own read the inputs if these have many
         partitions, or if the time of the outside world is one of them."""
-        self.spark.sparkContext.setLocalProperty(MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
+        described = (MICRO_BATCH, describe_micro_batch(replace(batch, tasks=1)))
         self.widths.expect_wide(rows)
+        if self.now is None:
+            task = self._task_of_small(rows)
+            with self._translated():
+                here = task.collect_in_driver(rows, READ_TOGETHER, described)
+            if here is not None:
+                return raise_reported([unpickle(each) for each in here])
+        self.spark.sparkContext.setLocalProperty(*described)
         rdd = rdd_of(rows)
         if self.now is not None or rdd.getNumPartitions() > READ_TOGETHER:
             blobs = self._with_now(self.read_inputs(rows, batch), batch.version)
             one = blobs.repartition(1).mapInArrow(self._named(self.small_batch_task()), BLOBS)
             return self._collect_reports(one, batch.version)
         with self._errors(batch.version):
-            if self._small_batch is None:
-                self._small_batch = LastingTask(rows, self._named(self.small_batch_task(self._input_task)), BLOBS)
-            data = self._small_batch.collect(rdd, BLOBS.names.index("data"))
+            data = self._task_of_small(rows).collect(rdd)
         return raise_reported([unpickle(each) for each in data])
+
+    def _task_of_small(self, rows: DataFrame) -> LastingTask:
+        """The task of small micro-batches, which reads the inputs."""
+        if self._small_batch is None:
+            task = self._named(self.small_batch_task(self._input_task))
+            self._small_batch = LastingTask(rows, task, BLOBS, BLOBS.names.index("data"))
+        return self._small_batch
 
     def _named(self, task: SmallBatchTask) -> SparkTask:
         return SparkTask(self.names.all_stages, task)
@@ -393,9 +405,14 @@ class SparkMicroBatches(MicroBatches):
         """Names the jobs of a micro-batch, and raises the errors of Python in them as what they are."""
         context = self.spark.sparkContext
         self.names.describe(context, version)
+        with self._translated(), self.names.site(context, version):
+            yield
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Raises the errors of Python in tasks as what they are."""
         try:
-            with self.names.site(context, version):
-                yield
+            yield
         except Exception as error:
             if WIDE in str(error):
                 raise WideRow from error

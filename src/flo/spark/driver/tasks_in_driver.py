@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from flo.shards.plan.rewrites import rewrites
 from flo.spark.driver.added_classes import has_class
@@ -40,11 +40,18 @@ import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.metrics.MetricsSystem;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.execution.CoalesceExec;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.RDDScanExec;
 import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.python.MapInArrowExec;
 import org.apache.spark.storage.BlockManager;
 import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
 
 public class TaskInDriver {
     private static final Set KNOWN = new HashSet(Arrays.asList(new Object[] {
@@ -52,10 +59,35 @@ public class TaskInDriver {
         "ColumnarToRowExec", "FileSourceScanExec"}));
     private static final AtomicLong LAST = new AtomicLong(-1000000L);  // Spark's numbers of tasks are positive
 
-    public static byte[] collect(SparkContext spark, SparkPlan plan, int column) throws Throwable {
+    private final SparkContext spark;
+    private final MapInArrowExec task;
+    private final Seq columns;
+    private final int column;
+
+    public TaskInDriver(SparkContext spark, MapInArrowExec task, Seq columns, int column) {
+        this.spark = spark;
+        this.task = task;
+        this.columns = columns;
+        this.column = column;
+    }
+
+    public byte[] collect(Dataset given, int most, String property, String value) throws Throwable {
+        LogicalPlan plan = given.logicalPlan();
         String number = spark.getLocalProperty(SQLExecution.EXECUTION_ID_KEY());
         QueryExecution around = number == null ? null : SQLExecution.getQueryExecution(Long.parseLong(number));
-        return around == null || !isKnown(around.executedPlan()) ? null : compute(spark, plan.execute(), column);
+        if (!(plan instanceof LogicalRDD) || around == null || !isKnown(around.executedPlan())) {
+            return null;
+        }
+        RDD rows = ((LogicalRDD) plan).rdd();
+        if (rows.getNumPartitions() > most) {
+            return null;
+        }
+        SparkPlan scan = new RDDScanExec(columns, rows, "micro-batch", RDDScanExec.apply$default$4(),
+            RDDScanExec.apply$default$5(), RDDScanExec.apply$default$6());
+        Properties properties = (Properties) spark.getLocalProperties().clone();
+        properties.setProperty(property, value);
+        SparkPlan whole = task.withNewChildInternal(new CoalesceExec(1, scan));
+        return compute(whole.execute(), properties, column);
     }
 
     private static boolean isKnown(SparkPlan plan) {
@@ -78,12 +110,12 @@ public class TaskInDriver {
         public boolean isInterrupted() { return super.isInterrupted() || thread.isInterrupted(); }
     }
 
-    private static byte[] compute(SparkContext spark, RDD rows, int column) throws Throwable {
+    private static byte[] compute(RDD rows, Properties properties, int column) throws Throwable {
         SparkEnv env = SparkEnv.get();
         BlockManager blocks = env.blockManager();
         long number = LAST.decrementAndGet();
         TaskMemoryManager memory = new TaskMemoryManager(env.memoryManager(), number);
-        Task task = new Task(number, memory, (Properties) spark.getLocalProperties().clone(), env.metricsSystem());
+        Task task = new Task(number, memory, properties, env.metricsSystem());
         Throwable failure = null;
         blocks.registerTask(number);
         TaskContext$.MODULE$.setTaskContext(task);
@@ -118,18 +150,20 @@ public class TaskInDriver {
 """
 
 
-def tasks_in_driver(spark: SparkSession) -> Java | None:
-    """The class that runs tasks in the driver; None if executors are processes of their own."""
+def task_in_driver(spark: SparkSession, task: Java, columns: Java, column: int) -> Java | None:
+    """A task, planned for rows with these columns, which gives a column of bytes, as one that runs in the driver. None
+    if executors are processes of their own."""
     master = str(spark.sparkContext.master)
-    if not rewrites.tasks_in_driver or master.partition("[")[0] != "local":
+    is_local = master.partition("[")[0] == "local"
+    if not (rewrites.tasks_in_driver and is_local and has_class(spark, f"{PACKAGE}.{NAME}", SOURCE)):
         return None
-    return getattr(java_package(PACKAGE), NAME) if has_class(spark, f"{PACKAGE}.{NAME}", SOURCE) else None
+    return getattr(java_package(PACKAGE), NAME)(spark.sparkContext._jsc.sc(), task, columns, column)
 
 
-def collect_in_driver(tasks: Java, spark: SparkSession, plan: Java, column: int) -> list[bytes] | None:
-    """A column of bytes of the rows of a plan with one partition, as one task computes them. None if the rows of the
-    micro-batch do not only come from files."""
-    data = tasks.collect(spark.sparkContext._jsc.sc(), plan, column)
+def collect_in_driver(task: Java, rows: DataFrame, most: int, properties: tuple[str, str]) -> list[bytes] | None:
+    """What a task gives for the rows of a micro-batch, with a property of the job that it is not. None if not all rows
+    come from files, or if they have more than `most` partitions."""
+    data = task.collect(rows._jdf, most, *properties)
     if data is None:
         return None
     values, place = [], 0
