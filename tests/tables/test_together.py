@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -24,7 +26,7 @@ class Row(NamedTuple):
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many, whatever the machine."""
     monkeypatch.setattr(together, "MANY", 1)
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(together, "_count_cores", lambda: 2)
 
 
 def test_results_are_in_the_order_of_the_tasks() -> None:
@@ -42,6 +44,32 @@ def test_two_threads_work() -> None:
 def test_one_thread_works_unless_cores_may_be_used() -> None:
     here = threading.current_thread()
     assert do_all(1, threading.current_thread, threading.current_thread) == [here, here]
+
+
+def test_a_thread_that_works_for_others_is_not_waited_for() -> None:
+    free, results = threading.Event(), list[int]()
+
+    def compute() -> None:
+        with using_cores():
+            results.extend(do_all(1, lambda: 1, lambda: 2))
+
+    busy = together._pool(os.getpid()).submit(free.wait, 60)
+    try:
+        here = threading.Thread(target=compute, daemon=True)
+        here.start()
+        here.join(20)
+        assert results == [1, 2]
+    finally:
+        free.set()
+        busy.result()
+
+
+def test_one_thread_works_when_the_interpreter_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = ThreadPoolExecutor(1)
+    ended.shutdown()
+    monkeypatch.setattr(together, "_pool", lambda process: ended)
+    with using_cores():
+        assert do_all(1, lambda: 1, lambda: 2) == [1, 2]
 
 
 @pytest.mark.parametrize("place", range(4))
