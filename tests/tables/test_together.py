@@ -7,12 +7,15 @@ import random
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 import pytest
 
 import flo
+from flo.columns.expression import Expression
+from flo.columns.layout import Layout
 from flo.tables import together
 from flo.tables.together import do_all, using_cores
 
@@ -121,6 +124,22 @@ def test_a_join_in_two_threads(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
         row: weight for row, weight in wanted.items() if weight
     }
     assert len(threads) == 2
+
+
+def test_an_expression_that_another_thread_calls_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has one cache of results of single calls, which the other begins anew."""
+    layout = Layout.of(Row)
+    assert layout is not None
+    total = Expression(nw.col("k") + nw.col("v"), (layout,))
+    evaluate = Expression._evaluate
+
+    def interrupted(self: Expression, *given: Any) -> None:
+        evaluate(self, *given)
+        monkeypatch.setattr(Expression, "_evaluate", evaluate)
+        self.prepare([Row(5, 6)])
+
+    monkeypatch.setattr(Expression, "_evaluate", interrupted)
+    assert total(Row(1, 2)) == 3
 
 
 @pytest.mark.parametrize("seed", range(4))
