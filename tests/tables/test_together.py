@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections import Counter
-from typing import NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 import pytest
 
 import flo
+from flo.columns.expression import Expression
+from flo.columns.layout import Layout
 from flo.tables import together
 from flo.tables.together import do_all, using_cores
 
@@ -24,7 +29,7 @@ class Row(NamedTuple):
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows are many, whatever the machine."""
     monkeypatch.setattr(together, "MANY", 1)
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(together, "_count_cores", lambda: 2)
 
 
 def test_results_are_in_the_order_of_the_tasks() -> None:
@@ -42,6 +47,32 @@ def test_two_threads_work() -> None:
 def test_one_thread_works_unless_cores_may_be_used() -> None:
     here = threading.current_thread()
     assert do_all(1, threading.current_thread, threading.current_thread) == [here, here]
+
+
+def test_a_thread_that_works_for_others_is_not_waited_for() -> None:
+    free, results = threading.Event(), list[int]()
+
+    def compute() -> None:
+        with using_cores():
+            results.extend(do_all(1, lambda: 1, lambda: 2))
+
+    busy = together._pool(os.getpid()).submit(free.wait, 60)
+    try:
+        here = threading.Thread(target=compute, daemon=True)
+        here.start()
+        here.join(20)
+        assert results == [1, 2]
+    finally:
+        free.set()
+        busy.result()
+
+
+def test_one_thread_works_when_the_interpreter_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = ThreadPoolExecutor(1)
+    ended.shutdown()
+    monkeypatch.setattr(together, "_pool", lambda process: ended)
+    with using_cores():
+        assert do_all(1, lambda: 1, lambda: 2) == [1, 2]
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -93,3 +124,19 @@ def test_a_join_in_two_threads(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
         row: weight for row, weight in wanted.items() if weight
     }
     assert len(threads) == 2
+
+
+def test_an_expression_that_another_thread_calls_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has one cache of results of single calls, which the other begins anew."""
+    layout = Layout.of(Row)
+    assert layout is not None
+    total = Expression(nw.col("k") + nw.col("v"), (layout,))
+    evaluate = Expression._evaluate
+
+    def interrupted(self: Expression, *given: Any) -> None:
+        evaluate(self, *given)
+        monkeypatch.setattr(Expression, "_evaluate", evaluate)
+        self.prepare([Row(5, 6)])
+
+    monkeypatch.setattr(Expression, "_evaluate", interrupted)
+    assert total(Row(1, 2)) == 3

@@ -72,6 +72,8 @@ Column: TypeAlias = str | nw.Expr | ColumnFunction
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """Anything that can be used as a function of rows."""
 RIGHT = "_right"
+Results: TypeAlias = dict[tuple[int, ...], tuple[tuple[Any, ...], Any]]
+"""Elements and results, by the identities of the elements: as long as they are here, these are not reused."""
 REMEMBERED = 4096
 """The number of results of single calls that are cached: small steps and law checks repeat calls."""
 
@@ -121,8 +123,7 @@ class Expression(RowFunction):
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
-        self._results: dict[tuple[int, ...], tuple[tuple[Any, ...], Any]] = {}
-        """Elements and results, by the identities of the elements: as long as they are here, these are not reused."""
+        self._results: Results = {}
 
     @cached_property
     def columns(self) -> tuple[tuple[str, nw.Expr | ColumnFunction], ...]:
@@ -340,12 +341,12 @@ class Expression(RowFunction):
     def __call__(self, *elements: object) -> Any:
         if self._getter is not None:
             return instant_element(self._getter(*elements))
-        key = tuple(map(id, elements))
-        if key not in self._results:
-            if len(self._results) >= REMEMBERED:
-                self._results = {}
-            self._evaluate(*([element] for element in elements))
-        return self._results[key][1]
+        key, results = tuple(map(id, elements)), self._results  # which another thread may replace
+        if key not in results:
+            if len(results) >= REMEMBERED:
+                results = self._results = {}
+            self._evaluate(results, *([element] for element in elements))
+        return results[key][1]
 
     def prepare(self, *arguments: list[Any]) -> None:
         """Evaluate the expression for many rows at once. Until the next call of `prepare`, calls find these results.
@@ -354,16 +355,17 @@ class Expression(RowFunction):
         """
         if self._getter is not None:
             return
-        self._results = {}
+        results: Results = {}
+        self._results = results
 
         def evaluate(start: int, stop: int) -> None:
-            self._evaluate(*(each[start:stop] for each in arguments))
+            self._evaluate(results, *(each[start:stop] for each in arguments))
 
         for _ in shapes.find_faults(evaluate, len(arguments[0]), Exception):
             pass
 
-    def _evaluate(self, *elements: list[Element]) -> None:
-        """Evaluate the expression for some rows, and keep the results."""
+    def _evaluate(self, known: Results, *elements: list[Element]) -> None:
+        """Evaluate the expression for some rows, and add the results to those that are known."""
         columns: dict[str, pa.Array] = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
             needed = tuple(name for name in reads if called[name] in self._needs)
@@ -376,7 +378,7 @@ class Expression(RowFunction):
         values = [cell.to_values(array) for array, cell in zip(computed, self.layout.cells, strict=True)]
         results = map(instant_element, map(self.layout.make, *values))
         for row, result in zip(zip(*elements, strict=True), results, strict=True):
-            self._results[tuple(map(id, row))] = row, result
+            known[tuple(map(id, row))] = row, result
 
     @cached_property
     def _getter(self) -> AnyFunction | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -51,11 +51,12 @@ def do_all(rows: int, *tasks: Callable[[], Any]) -> list[Any]:
             waiting.clear()
             raise
 
-    other = _pool(os.getpid()).submit(work)
+    other = _submit(work)
     try:
         work()
     finally:
-        failure = other.exception()  # nothing runs after an error
+        # nothing runs after an error; what has not begun is not waited for, as the thread may work for another program
+        failure = None if other is None or other.cancel() else other.exception()
     if failure is not None:
         raise failure
     return results
@@ -66,6 +67,14 @@ def _next(waiting: deque[Any]) -> Any:
     try:
         return waiting.popleft()
     except IndexError:
+        return None
+
+
+def _submit(work: Callable[[], None]) -> Future[None] | None:
+    """Let the other thread do this; None if there is none: the interpreter ends, or the system has no more threads."""
+    try:
+        return _pool(os.getpid()).submit(work)
+    except RuntimeError:
         return None
 
 
