@@ -262,6 +262,19 @@ def row(n: int) -> str:
     return repr({"n": n, "text": str(n)})
 
 
+def test_spark_writes_no_files_beside_those_with_rows(spark, tmp_path, monkeypatch):
+    """Checksums, and a file that says that all are there, take longer than a few rows, and would be removed."""
+    beside: list[set[str]] = []
+
+    def publish(own, staged, shards):
+        beside.append({each.suffix for each in own.iterdir()})
+        return publish_files(own, staged, shards)
+
+    monkeypatch.setattr(catalyst_outputs, "publish_files", publish)
+    finish(spark, draw_program(random.Random(0)), [LAYOUT.to_table(telling_rows())], tmp_path)
+    assert beside == [{".parquet"}]
+
+
 def test_a_task_that_fails_is_repeated_without_its_rows_twice(spark, tmp_path):
     """A row that does not fit ends the query. With the row corrected, the micro-batch comes again."""
     bad = pa.table({"n": pa.array([6, None], pa.int64()), "text": ["6", "7"]})

@@ -17,7 +17,7 @@ import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.spark.driver.catalyst_columns import DAY_FORMAT, TIME_FORMATS, catalyst_column
-from flo.spark.driver.pushdown import ALLOWED, key_of, runs_in_catalyst, with_decimals
+from flo.spark.driver.pushdown import ALLOWED, key_of, runs_in_catalyst, with_digits
 from flo.values.weighted import Bag
 from tests.spark.harness import frame
 from tests.tables.test_evaluation import BAD, Pair, doubling
@@ -153,11 +153,13 @@ def test_every_entry_is_compared_with_spark(spark, tmp_path):
     table = LAYOUT.to_table(telling_rows()).append_column("number", pa.array(range(len(telling_rows()))))
     spark.createDataFrame(table, TYPES).coalesce(1).write.parquet(str(tmp_path / "rows"))
     rows = spark.read.parquet(str(tmp_path / "rows"))  # the optimiser computes rows that it has at hand
-    named = {f"c{number}": catalyst_column(each, LAYOUT.schema) for number, each in enumerate(given)}
-    schema = pa.schema([each.schema.field(0).with_name(name) for name, each in zip(named, expressions, strict=True)])
-    selected = rows.select("number", *(each.alias(name) for name, each in named.items()))
-    on_spark = with_decimals(selected, schema).toArrow().sort_by("number")
-    for name, each in zip(named, expressions, strict=True):
+    names = [f"c{number}" for number in range(len(given))]
+    made = (
+        with_digits(catalyst_column(each, LAYOUT.schema), expression.schema.field(0).type).alias(name)
+        for name, each, expression in zip(names, given, expressions, strict=True)
+    )
+    on_spark = rows.select("number", *made).toArrow().sort_by("number")
+    for name, each in zip(names, expressions, strict=True):
         expected = each.results(table.drop_columns(["number"]))["result"]
         assert on_spark[name].type == expected.type, each
         assert repr(on_spark[name].to_pylist()) == repr(expected.to_pylist()), each

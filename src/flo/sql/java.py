@@ -34,3 +34,11 @@ def is_instance(item: Java, kind: str) -> bool:
 def items_of(scala: Java) -> list[Java]:
     """Return the items of a sequence of Scala."""
     return [scala.apply(place) for place in range(scala.size())]
+
+
+def list_of(items: list[Java]) -> Java:
+    """Return a list of Scala."""
+    java_list = java_package("java.util").ArrayList()
+    for item in items:
+        java_list.add(item)
+    return java_package("org.apache.spark.api.python").PythonUtils.toSeq(java_list).toList()

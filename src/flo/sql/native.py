@@ -25,7 +25,7 @@ from flo.columns.projection import Flattening
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
 from flo.sql.catalyst import expect_columns, without_addresses
-from flo.sql.java import EXPRESSIONS, Java, items_of, java_package, scala_object
+from flo.sql.java import EXPRESSIONS, Java, items_of, java_package, list_of, scala_object
 from flo.sql.nodes import MONTHS, Expr, SqlError, column, is_opaque
 
 if TYPE_CHECKING:
@@ -169,10 +169,7 @@ class Catalyst:
         self._numbers = scala_object(self.expressions, "NamedExpression")
 
     def list(self, items: list[Java]) -> Java:
-        java_list = java_package("java.util").ArrayList()
-        for item in items:
-            java_list.add(item)
-        return java_package("org.apache.spark.api.python").PythonUtils.toSeq(java_list).toList()
+        return list_of(items)
 
     def alias(self, given: Java, like: Java) -> Java:
         """Return a column with the name and number of another."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,7 +39,8 @@ from flo.shards.plan.stages import STAY, Delivery, Entry, Plan
 from flo.shards.sinks.output_changes import rows_of
 from flo.shards.tasks.input_task import InputColumns
 from flo.shards.tasks.output_files import Output
-from flo.spark.driver.pushdown import is_pushed_down, passes_unchanged, push_down
+from flo.spark.driver.catalyst_steps import CatalystStep
+from flo.spark.driver.pushdown import is_pushed_down, passes_unchanged
 from flo.tables.checkpoint.folders import Local, Writes, folder
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, layout_of
@@ -54,6 +56,13 @@ SETTINGS = {
     "spark.sql.files.maxRecordsPerFile": "0",
 }
 """Settings of a query with such an output: the files are those that Arrow would write."""
+FILES = {
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""Settings of each write: no checksums beside the files, and no file that says that all are there. For each such file
+Hadoop starts processes, and both would be removed."""
 OWN = "_flo-"
 """The beginning of the name of the folder that Spark writes to, before that of the start of the query. Readers of
 Parquet skip it."""
@@ -150,25 +159,28 @@ class WrittenOutput:
                 written += own
         return tuple(written)
 
+    @cached_property
+    def _steps(self) -> tuple[CatalystStep, ...]:
+        """From the rows of a micro-batch to those of the output, made once for the query."""
+        is_own = sf.col(SCAN) == self.scan
+        if self.columns.kept is not None:
+            is_own = is_own & sf.col(str(self.columns.kept))
+        schema = layout_of(rows_of(self.output)).schema
+        return (
+            CatalystStep.where(is_own),
+            CatalystStep.select(sf.col(str(index)).alias(name) for name, index in self.columns.columns),
+            *(CatalystStep.of(operator) for operator in self.operators),
+            CatalystStep.select([*map(_plain_column, schema), sf.lit(1).cast("long").alias(WEIGHTS)]),
+        )
+
     def write(self, rows: DataFrame, version: int, shards: int, run: str) -> int:
         """Writes the rows of a micro-batch to where the sink takes them; returns their number."""
         assert self.output.to is not None
         where = Path(self.output.to.rpartition("/")[0])
         own = where / f"{OWN}{run}"
-        frame = self._rows_of_input(rows)
-        for operator in self.operators:
-            frame = push_down(frame, operator)
-        schema = layout_of(rows_of(self.output)).schema
-        frame = frame.select(*(_plain_column(each) for each in schema), sf.lit(1).cast("long").alias(WEIGHTS))
-        frame.coalesce(shards).write.parquet(f"file://{own}")
+        frame = reduce(lambda frame, step: step.over(frame), self._steps, rows)
+        frame.coalesce(shards).write.options(**FILES).parquet(f"file://{own}")
         return publish_files(own, Path(f"{self.output.to}{version:08}"), shards)
-
-    def _rows_of_input(self, rows: DataFrame) -> DataFrame:
-        """The rows of the input among those of a micro-batch, with its columns."""
-        own = rows.where(sf.col(SCAN) == self.scan)
-        if self.columns.kept is not None:
-            own = own.where(sf.col(str(self.columns.kept)))
-        return own.select(*(sf.col(str(index)).alias(name) for name, index in self.columns.columns))
 
 
 def _plain_column(field: pa.Field) -> Column:
@@ -189,7 +201,7 @@ def publish_files(own: Path, staged: Path, shards: int) -> int:
         for file, name in zip(files, named, strict=True):
             writes.add(str(file), str(name))
         writes.finish()
-    for other in set(own.iterdir()) - set(named):  # such as checksums
+    for other in set(own.iterdir()) - set(named):  # of Spark's own, if there are any
         other.unlink()
     Local(staged.parent).remove(staged.name)
     own.rename(staged)

@@ -8,7 +8,7 @@ the largest number and equal to itself), regular expressions (the rules for `$`,
 letters, and times with zones. Expressions that are not pushed down run on Arrow, inside the stage.
 
 Of arithmetic there is what cannot overflow: `%` with a positive literal; and the product of an integer and a literal
-decimal of few digits, which is exact, and to which `with_decimals` gives Flo's number of digits. `catalyst_columns` has
+decimal of few digits, which is exact, and to which `with_digits` gives Flo's number of digits. `catalyst_columns` has
 the functions as columns of Spark.
 """
 
@@ -22,8 +22,7 @@ from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from flo.columns.evaluation import ColumnFunction, FunctionCall, arguments_of, every_node
 from flo.columns.expression import Expression
@@ -174,11 +173,18 @@ def is_pushed_down(operator: Any) -> bool:
 
 def push_down(frame: DataFrame, operator: Any, beside: Iterable[str] = ()) -> DataFrame:
     """Runs a map or a filter in Catalyst, and keeps the columns `beside` those of the rows."""
+    columns = catalyst_columns(operator)
+    return frame.where(*columns) if isinstance(operator, FilterTables) else frame.select(*beside, *columns)
+
+
+def catalyst_columns(operator: Any) -> list[Column]:
+    """The columns of a map, or the condition of a filter, as columns of Spark."""
     expression = expression_of(operator)
-    columns = [catalyst_column(each, expression.inputs[0].schema).alias(name) for name, each in expression.columns]
-    if isinstance(operator, FilterTables):
-        return frame.where(*columns)
-    return with_decimals(frame.select(*beside, *columns), expression.schema)
+    given, schema = expression.inputs[0].schema, expression.schema
+    return [
+        with_digits(catalyst_column(each, given), field.type).alias(name)
+        for (name, each), field in zip(expression.columns, schema, strict=True)
+    ]
 
 
 def runs_in_catalyst(expression: Expression) -> bool:
@@ -211,11 +217,9 @@ def passes_unchanged(kind: pa.DataType) -> bool:
     return DECIMAL.sub("decimal", str(kind)) in PASSED
 
 
-def with_decimals(frame: DataFrame, schema: pa.Schema) -> DataFrame:
-    """The frame with the decimals of a schema, which has room for them: Spark gives a product more digits."""
-    decimals = {field.name: field.type for field in schema if pa.types.is_decimal(field.type)}
-    exact = {name: sf.col(name).cast(f"decimal({of.precision}, {of.scale})") for name, of in decimals.items()}
-    return frame.withColumns(exact) if exact else frame
+def with_digits(column: Column, kind: pa.DataType) -> Column:
+    """A column with the digits of a decimal type, which has room for it: Spark gives a product more."""
+    return column.cast(f"decimal({kind.precision}, {kind.scale})") if pa.types.is_decimal(kind) else column
 
 
 def _has_plain_divisors(column: tuple[str, nw.Expr | ColumnFunction]) -> bool:
