@@ -131,6 +131,15 @@ def test_the_columns_that_are_read(spark, tmp_path, monkeypatch):
     assert read == [{"n", WEIGHTS}, {"n", "size", WEIGHTS}, {*Item._fields, WEIGHTS}]
 
 
+@pytest.mark.always
+def test_explain_names_the_inputs_beside_the_time(spark):
+    flow = flo.Flow("timed")
+    flow.output("whole", flow.input("whole", flo.ZSet[Item]))
+    flow.output("now", flow.now(because="a test"))
+    flow.output("some", flow.input("some", flo.ZSet[Item]).select(sum=EXPRESSIONS["sum"]))
+    assert "some(n)" in flow.on(spark).explain()
+
+
 @pytest.mark.parametrize("narrows", [True, False])
 def test_a_null_in_a_column_that_is_left_out_is_an_error(spark, tmp_path, monkeypatch, narrows):
     monkeypatch.setattr(rewrites, "narrow_inputs", narrows)

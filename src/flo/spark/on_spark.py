@@ -332,7 +332,7 @@ class OnSpark(HasMethods):
     def _blocks(self, shards: int) -> list[PlanSection]:
         names = list(self._inputs), list(self._output_types)
         written = frozenset(rows.stream for each in self._natives for rows in each.written)
-        read = {name: each.read for name, each in zip(self._inputs, self._natives, strict=False) if each.read}
+        read = {name: each.read for name, each in zip(self._given, self._natives, strict=True) if each.read}
         return plan_blocks(self._plan, *names, shards, self._native_operators, written, read)
 
     def _parallelism(self) -> int:

@@ -3,8 +3,8 @@
     flo.rewrites.hot_keys = False
     query = flow.on(spark).start(...)
 
-Every rewrite has the results of the plain way. Switch one off before a start to compare the two; a checkpoint of one
-goes on with the other.
+Every rewrite has the results of the plain way. Switch one off before `flow.on(spark)`, which plans the program, to
+compare the two; a checkpoint of one goes on with the other.
 """
 
 from __future__ import annotations
