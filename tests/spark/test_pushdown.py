@@ -171,8 +171,17 @@ def test_formats_of_each_minute_and_day(spark):
     expect_formats_of_arrow(spark, [*minutes, *np.concatenate(days).astype("datetime64[us]")])
 
 
-def test_times_that_python_does_not_have(spark):
+@pytest.mark.parametrize("policy", ["CORRECTED", "LEGACY"])
+def test_times_that_python_does_not_have(spark, policy):
     """Before the year 1 and after 9999: tables can hold them. Arrow itself counts years with 16 bits."""
+    spark.conf.set("spark.sql.legacy.timeParserPolicy", policy)
+    try:
+        expect_formats_of_times_beyond(spark)
+    finally:
+        spark.conf.unset("spark.sql.legacy.timeParserPolicy")
+
+
+def expect_formats_of_times_beyond(spark):
     texts = ["10000-01-01", "0000-12-31T23:59:59.999999", "-0002-12-31T23:59:59.999999", "-32767-01-01"]
     texts += ["32767-12-31T23:59:59.999999", "1969-12-31T23:59:59.999999", "1970-01-01"]
     texts += ["0000-02-29", "0099-12-31T23:59", "0100-01-01", "0999-10-10T09:09", "9999-12-31T23:59:59.999999"]

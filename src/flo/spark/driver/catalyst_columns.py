@@ -91,11 +91,11 @@ def _formatted(node: ColumnNode, time: Column) -> Column:
 
 
 def _day(date: Column) -> Column:
-    """The text of a date. Spark writes a plus before years after 9999, and Arrow does not."""
-    year = sf.year(date)
+    """The text of a date. How Spark writes the others, before the year 0 and after 9999, depends on its settings."""
+    year, day = sf.year(date), _text_at(DAYS, sf.month(date) * 32 + sf.day(date))
     century, rest = (_text_at(HUNDRED, each) for each in ((year / 100).cast("int"), year % 100))
-    short = sf.concat(century, rest, _text_at(DAYS, sf.month(date) * 32 + sf.day(date)))
-    return sf.when(year.between(0, 9999), short).otherwise(sf.replace(date.cast("string"), sf.lit("+"), sf.lit("")))
+    short, long = sf.concat(century, rest, day), sf.format_string("%05d%s", year, day)
+    return sf.when(year.between(0, 9999), short).when(year.isNotNull(), long)
 
 
 def _text_at(texts: Iterable[str], place: Column) -> Column:
