@@ -339,3 +339,24 @@ def test_arguments_of_aggregates_are_told_apart():
 def test_groups_of_regular_expressions(pattern, group, text, found):
     extract = Expression(flo.regexp_extract("value", pattern, group), (Layout.of(str),))
     assert extract(text) == found
+
+
+class Two(NamedTuple):
+    k: int
+    v: int
+
+
+def test_an_expression_that_another_thread_calls_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has one cache of results of single calls, which the other begins anew."""
+    layout = Layout.of(Two)
+    assert layout is not None
+    total = Expression(nw.col("k") + nw.col("v"), (layout,))
+    evaluate = Expression._evaluate
+
+    def interrupted(self: Expression, *given: Any) -> None:
+        evaluate(self, *given)
+        monkeypatch.setattr(Expression, "_evaluate", evaluate)
+        self.prepare([Two(5, 6)])
+
+    monkeypatch.setattr(Expression, "_evaluate", interrupted)
+    assert total(Two(1, 2)) == 3

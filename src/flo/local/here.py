@@ -85,7 +85,7 @@ class OnHere(HasMethods):
     def _start(self) -> Dataflow | WorkersLoop:
         """The program before any input: in this process, or in workers."""
         if self._workers == 1:
-            return Dataflow(self._dag, alone=True)
+            return Dataflow(self._dag)
         return WorkersLoop(self._dag, plan_flow(self._flow, self._dag), self._workers)
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: object) -> TableResult:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +32,6 @@ from flo.program.dag import Dag
 from flo.program.identity import expect_distinct
 from flo.tables.checkpoint.states import ProgramStates
 from flo.tables.plan import state_size
-from flo.tables.together import using_cores
 
 Work: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], float]
 """What an operator did: the rows of each of its inputs, those of each of its outputs, and its seconds."""
@@ -109,10 +107,8 @@ class StatefulLoop(ProgramLoop[Snap]):
 class Dataflow(StatefulLoop[Moment]):
     """The event loop of a program on tables in this process."""
 
-    def __init__(self, dag: Dag, *, alone: bool = False) -> None:
-        """`alone` says that no other process works on the program: it may use all cores."""
+    def __init__(self, dag: Dag) -> None:
         super().__init__(dag.input_types, dag.output_types)
-        self._alone = alone
         expect_distinct([vertex.id for vertex in dag.vertices])
         self._dag, self._wiring = dag, Wiring.of(dag)
         self._initial = [
@@ -178,10 +174,6 @@ class Dataflow(StatefulLoop[Moment]):
 
     def run(self) -> None:
         """Run until stuck. If a user's function raises, all independent work is done first."""
-        with using_cores() if self._alone else nullcontext():
-            self._run()
-
-    def _run(self) -> None:
         fault: FloError | None = None
         while self._marked:
             index = min(self._marked)

@@ -26,7 +26,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Self, TypeVar, final
 
 import numpy as np
@@ -43,7 +43,7 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import key_layout, plain_columns, sort_by_key, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.meetings import Joined, Pairing, find_meetings, meet, pair_rows, runs_to_meet
+from flo.tables.operators.meetings import Joined, Pairing, find_meetings, pair_rows
 from flo.tables.operators.weights import (
     NOTHING,
     Partners,
@@ -57,7 +57,6 @@ from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, consolidate_runs
-from flo.tables.together import do_all
 from flo.tables.translate import form_of
 from flo.tables.values import COPY, WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
@@ -208,13 +207,10 @@ class JoinTables(Paired[Join | BagJoin]):
         if COPY in left.column_names or COPY in right.column_names:
             return self._consume_copies(left, right)
         one, other = self.by_key(left, right)
-        (left_trace, right_trace), *met = do_all(
-            one.rows + other.rows,
-            lambda: (self.add_to(self.left, 0, one), self.add_to(self.right, 1, other)),
-            *(partial(meet, *both) for both in runs_to_meet(one, other, *self._with_copies())),
-        )
-        pairs = pair_rows(self.joined, met, self.keys)
-        return self.with_state(left=left_trace, right=right_trace), (self.emitted(pairs),)
+        traces = self._with_copies()
+        pairs = pair_rows(self.joined, list(find_meetings(one, other, *traces)), self.keys)
+        outputs = (self.emitted(pairs),)
+        return self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other)), outputs
 
     def _with_copies(self) -> tuple[tuple[Run, ...], ...]:
         """The runs of both sides, with those of copies."""
@@ -229,7 +225,7 @@ class JoinTables(Paired[Join | BagJoin]):
         alone = [table.slice(0, 0) for table in tables]
         alone[side], tables[side] = plain.filter(is_copy), plain.filter(pc.invert(is_copy))
         one, other = self.by_key(*alone)
-        pairs = pair_rows(self.joined, find_meetings(one, other, self.left, self.right), self.keys)
+        pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
         first = self.emitted(pairs)
         after, (then,) = self._add_copies(side, other if side else one).consume(*tables)
         return after, (then if first is None else first if then is None else first.concat(then),)
@@ -297,7 +293,7 @@ class SetJoinTables(Paired[SetJoin]):
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
-        pairs = pair_rows(self.joined, find_meetings(one, other, self.left, self.right), self.keys)
+        pairs = pair_rows(self.joined, list(find_meetings(one, other, self.left, self.right)), self.keys)
         seen, other_seen = (self.add_to(each, index, some[index]) for index, each in enumerate(self._seen()))
         one_side, other_side = self.add_to(self.left, 0, one), self.add_to(self.right, 1, other)
         grown = self.with_state(left=one_side, right=other_side, seen=seen, other_seen=other_seen)
@@ -386,7 +382,7 @@ class OuterTables(Paired[Outer]):
         joined = self.joined
         names, others_names = self._names()
         grown = self.with_state(left=self.add_to(self.left, 0, one), right=self.add_to(self.right, 1, other))
-        parts = [pair_rows(joined, find_meetings(one, other, self.left, self.right), self.keys)]
+        parts = [pair_rows(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
         if self.like.alone[0]:
             partners, moved = self.partners.add(self.select_relevant(other, 1, self.left), others_names)
             alone = select_by_partner(one, self.left, partners, moved, having=False)

@@ -14,7 +14,7 @@ out are dropped first: it must not see rows that are gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -34,7 +34,6 @@ from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import Run
 from flo.tables.state.trace import group_equal_rows, sum_ranges
-from flo.tables.together import do_all
 from flo.tables.values import WEIGHT, WEIGHT_FIELD, layout_of
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.keyed_streams import KeyedJoin
@@ -151,38 +150,27 @@ def _unpack(layout: Layout, array: pa.Array) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=layout.schema)
 
 
-def runs_to_meet(left: Run, right: Run, lefts: Iterable[Run], rights: Iterable[Run]) -> list[tuple[Run, Run]]:
-    """Returns the runs whose rows meet when the deltas `left` and `right` arrive: Δleft ⋈ rights, lefts ⋈ Δright, and
+def find_meetings(left: Run, right: Run, lefts: Iterable[Run], rights: Iterable[Run]) -> Iterator[Meeting]:
+    """Yields the rows that meet when the deltas `left` and `right` arrive: Δleft ⋈ rights, lefts ⋈ Δright, and
     Δleft ⋈ Δright."""
     both = [(left, run) for run in rights] + [(run, right) for run in lefts] + [(left, right)]
-    return [(some, others) for some, others in both if some.rows and others.rows]
+    for some, others in both:
+        if some.rows and others.rows:
+            ours, theirs = match_keys(some, others)
+            if len(ours):
+                yield Meeting(some, others, ours, theirs)
 
 
-def meet(left: Run, right: Run) -> Meeting:
-    """Returns the rows of two runs that meet."""
-    return Meeting(left, right, *match_keys(left, right))
-
-
-def find_meetings(left: Run, right: Run, lefts: Iterable[Run], rights: Iterable[Run]) -> list[Meeting]:
-    """Returns the rows that meet when the deltas `left` and `right` arrive."""
-    return [meet(*both) for both in runs_to_meet(left, right, lefts, rights)]
-
-
-def pair_rows(joined: Joined, met: list[Meeting], keys: tuple[str, ...] = ()) -> pa.Table | None:
+def pair_rows(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) -> pa.Table | None:
     """Returns a result for each two rows that meet, weighted by the product, with the left row's `keys` beside it."""
-    meetings = [each for each in met if len(each.left_rows)]
     if not meetings:
         return None
     once = all(each.left.once and each.right.once for each in meetings)
     more = () if once else (WEIGHT,)
-    rows = sum([len(each.left_rows) for each in meetings])
-    left, right = do_all(
-        rows,
-        lambda: _gather([(each.left, each.left_rows) for each in meetings], (*joined.needed[0], *keys, *more)),
-        lambda: _gather([(each.right, each.right_rows) for each in meetings], (*joined.needed[1], *more)),
-    )
+    left = _gather([(each.left, each.left_rows) for each in meetings], (*joined.needed[0], *keys, *more))
+    right = _gather([(each.right, each.right_rows) for each in meetings], (*joined.needed[1], *more))
     if once:
-        weights = ones(rows)
+        weights = ones(sum([len(each.left_rows) for each in meetings]))
     else:
         weights = multiply_weights(left[WEIGHT], right[WEIGHT])
     try:
@@ -190,8 +178,8 @@ def pair_rows(joined: Joined, met: list[Meeting], keys: tuple[str, ...] = ()) ->
     except Exception:
         if once or not (any(joined.needed) or keys):
             raise
-        some, sums = _net_pairs(left, right, weights)
-        left, right, weights = take_rows(left, some), take_rows(right, some), to_arrow(sums)
+        rows, sums = _net_pairs(left, right, weights)
+        left, right, weights = take_rows(left, rows), take_rows(right, rows), to_arrow(sums)
         pairs = joined.results(left, right)
     for name in keys:
         pairs = pairs.append_column(left.schema.field(name), left[name])
