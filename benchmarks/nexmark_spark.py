@@ -4,7 +4,7 @@
     python -m benchmarks.nexmark_spark SIDE DATA    # one side, in a process and a session of its own
 
 Both sides read the same Parquet files, one of each input in a micro-batch, and write Parquet. What they wrote is read
-by DuckDB and compared with its own answer.
+by DuckDB and compared with its own answer. Spark's own streaming has no retractions at its inputs, so Flo's are bags.
 
 The sides run in turn: in each round a query runs once on each, in a new folder, and the other waits. Which is first
 alternates. Some rounds come before those that count. The rates are those of the median times of all micro-batches.
@@ -157,7 +157,8 @@ def run_flo(side: Any, query: str) -> Any:
         static = name == "side"
         inputs[name] = side.spark.read.parquet(str(side.data / "side_input")) if static else side.stream(TABLES[name])
     sinks = {query: flo.spark.Changes(str(side.scratch / OUT))}
-    started = nexmark(query).on(side.spark).start(inputs, sinks, checkpoint=side.scratch / STATE, trigger=AVAILABLE)
+    flow, state = nexmark(query, logs=True), side.scratch / STATE
+    started = flow.on(side.spark).start(inputs, sinks, checkpoint=state, trigger=AVAILABLE)
     started.wait()
     return started._query
 

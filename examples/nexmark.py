@@ -238,13 +238,15 @@ QUERIES: tuple[Callable[..., Rows], ...] = (
 )
 
 
-def nexmark(*names: str) -> flo.Flow:
-    """Return the program with an output for each of these queries; without names, for all of them."""
+def nexmark(*names: str, logs: bool = False) -> flo.Flow:
+    """Return the program with an output for each of these queries; without names, for all of them. If the inputs are
+    `logs`, they are bags: no row of theirs is ever retracted."""
     flow = flo.Flow("nexmark")
     wanted = [query for query in QUERIES if not names or query.__name__ in names]
     streams: dict[str, Any] = {}
     for name in dict.fromkeys(name for query in wanted for name in signature(query).parameters):
-        streams[name] = flow.input(name, flo.ZSet[INPUTS[name]], bounded=name == "side")  # type: ignore[valid-type]
+        rows = flow.input(name, (flo.Bag if logs else flo.ZSet)[INPUTS[name]], bounded=name == "side")  # type: ignore[misc]
+        streams[name] = rows.to_zset() if logs else rows
     for query in wanted:
         flow.output(query.__name__, query(*(streams[name] for name in signature(query).parameters)))
     return flow

@@ -98,7 +98,8 @@ def read_back(folder: Path) -> list[Counter[str]]:
 def draw_program(rng: random.Random) -> flo.Flow:
     """Maps and filters, in any order and of any expressions that Catalyst may run; sometimes none at all."""
     flow = flo.Flow("drawn")
-    rows: Any = flow.input("rows", rng.choice([flo.Bag[Row], flo.ZSet[Row]]))
+    of = rng.choice([flo.Bag, flo.ZSet])
+    rows: Any = flow.input("rows", of[Row])
     expressions = cases()
     truths = [each for each in expressions if Expression(each, (LAYOUT,)).schema.field(0).type == pa.bool_()]
     for kind in rng.choices(["filter", "map"], k=rng.randrange(4)):
@@ -107,10 +108,12 @@ def draw_program(rng: random.Random) -> flo.Flow:
         else:  # each column keeps its type, so that what follows fits
             one, other = rng.choice(["ij", "st", "bc", "de"])
             rows = rows.with_columns(**{one: nw.col(other), other: nw.col(one)})
+        if of is flo.Bag and rng.random() < 0.3:
+            rows, of = rows.to_zset(), flo.ZSet
     some = {f"x{place}": each for place, each in enumerate(rng.sample(expressions, 5))}
     if rng.random() < 0.7:
         rows = rows.select(*rng.sample(Row._fields, 3), **some) if rng.random() < 0.7 else rows.select(**some)
-    flow.output("found", rows)
+    flow.output("found", rows.to_zset() if of is flo.Bag and rng.random() < 0.5 else rows)
     return flow
 
 

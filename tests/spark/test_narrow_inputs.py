@@ -62,12 +62,14 @@ EXPRESSIONS = {
 def draw_program(rng: random.Random, kind: Any) -> flo.Flow:
     """One or two readers of an input, at most one of which reads all columns."""
     flow = flo.Flow("drawn")
-    rows = flow.input("rows", kind[Item])
+    rows: Any = flow.input("rows", kind[Item])
+    early = kind is flo.Bag and rng.random() < 0.5
+    rows, is_zset = rows.to_zset() if early else rows, early or kind is flo.ZSet
     for place in range(rng.randrange(1, 3)):
         names = rng.sample(list(EXPRESSIONS), rng.randrange(1, 4))
         made: Any = rows.select(**{name: EXPRESSIONS[name] for name in names})
         if rng.random() < 0.5:
-            made = (made if kind is flo.ZSet else made.to_zset()).group_by(names[0]).agg(number=flo.count())
+            made = (made if is_zset else made.to_zset()).group_by(names[0]).agg(number=flo.count())
         flow.output(f"out{place}", made)
     return flow
 
@@ -129,6 +131,24 @@ def test_the_columns_that_are_read(spark, tmp_path, monkeypatch):
         assert ("rows(n)" in flow.on(spark).explain()) == (number == 0)
         assert ("its other columns left out, in Catalyst" in flow.on(spark).explain()) == (number < 2)
     assert read == [{"n", WEIGHTS}, {"n", "size", WEIGHTS}, {*Item._fields, WEIGHTS}]
+
+
+@pytest.mark.always
+def test_a_bag_as_a_z_set_is_read_like_a_bag(spark, tmp_path, monkeypatch):
+    """Its weights are those of a bag, though Catalyst runs the operators behind."""
+    read, table = columns_read(monkeypatch), draw_rows(random.Random(0), 5, weighted=False)
+    flow = flo.Flow("some")
+    sums = flow.input("rows", flo.Bag[Item]).to_zset().select(sum=EXPRESSIONS["sum"])
+    flow.output("out", sums.group_by("sum").agg(number=flo.count()))
+    for weights in ([1, 2, 2, 3, 1], [1, 1, -1, 1, 1]):
+        given = table.append_column(WEIGHTS, pa.array(weights, pa.int64()))
+        folder = tmp_path / str(min(weights))
+        if min(weights) > 0:
+            run(spark, flow, [given], folder)
+            continue
+        with pytest.raises(flo.ElementError, match="less than 1, the lowest weight in a Bag"):
+            run(spark, flow, [given], folder)
+    assert read == [{"n", WEIGHTS}] * 2
 
 
 @pytest.mark.always

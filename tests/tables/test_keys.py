@@ -143,3 +143,19 @@ def test_numbers_do_not_depend_on_the_rows_around():
             == every[start : start + 2].tolist()
         )
     assert extend_keys(keys_of(columns[:1]), columns[1:]).numbers.tolist() == every.tolist()
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 16, 17, 511, 512, 513])
+def test_numbers_do_not_depend_on_the_lengths_of_the_texts_around(size):
+    """Texts of one length have their words at equal distances."""
+    texts = [bytes(255 - (place + number) % 256 for place in range(size)) for number in range(5)]
+    equal = numbers_of(pa.array(texts).slice(1)).numbers.tolist()
+    mixed = [each for text in texts[1:] for each in (text, b"", text + b"0", b"1" * 600)]
+    assert equal == numbers_of(pa.array(mixed)).numbers[::4].tolist()
+
+
+def test_many_texts_of_one_length_before_others():
+    texts = [f"{n:012}" for n in range(BLOCK)] + ["", "a", "more than eight bytes"]
+    numbers = numbers_of(pa.array(texts)).numbers
+    for place in (0, BLOCK - 1, BLOCK, BLOCK + 1, BLOCK + 2):
+        assert numbers[place] == numbers_of(pa.array(["b", texts[place]])).numbers[1]

@@ -40,7 +40,7 @@ from flo.shards.sinks.output_changes import rows_of
 from flo.shards.tasks.input_task import InputColumns
 from flo.shards.tasks.output_files import Output
 from flo.spark.driver.catalyst_steps import CatalystStep
-from flo.spark.driver.pushdown import is_pushed_down, passes_unchanged
+from flo.spark.driver.pushdown import is_pushed_down, passes_rows, passes_unchanged
 from flo.tables.checkpoint.folders import Local, Writes, folder
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, layout_of
@@ -101,9 +101,11 @@ def _operators_before(dag: Dag, stream: Stream) -> tuple[Operator, ...] | None:
     operators: tuple[Operator, ...] = ()
     while stream is not dag.inputs[0]:
         vertex = makers[stream]
-        if not is_pushed_down(vertex.operator):
+        if is_pushed_down(vertex.operator):
+            operators = (vertex.operator, *operators)
+        elif not passes_rows(vertex.operator):
             return None
-        (stream,), operators = vertex.inputs, (vertex.operator, *operators)
+        (stream,) = vertex.inputs
     return operators
 
 

@@ -32,7 +32,7 @@ from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import SCAN, RowsOfOutput, rows_of_outputs
 from flo.spark.driver.file_statistics import UnreadColumns, streaming_files
 from flo.spark.driver.narrow_inputs import narrow_input
-from flo.spark.driver.pushdown import are_distinct_names, expression_of, is_pushed_down, push_down
+from flo.spark.driver.pushdown import are_distinct_names, expression_of, is_pushed_down, passes_rows, push_down
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.driver.source_scans import SourceScan
 from flo.sql.catalyst import quoted
@@ -89,7 +89,7 @@ class NativePrefix:
         operators: tuple[Operator, ...] = ()
         while isinstance(entry.type.collection, Columns) and (first := _first_expression(entry.dag)) is not None:
             operator, rest = first
-            operators = (*operators, operator)
+            operators = operators if passes_rows(operator) else (*operators, operator)
             entry = replace(entry, dag=rest)
         written = rows_of_outputs(plan, entry)
         narrow = None if written else narrow_input(entry.dag)
@@ -262,7 +262,7 @@ def _first_expression(dag: Dag) -> tuple[Any, Dag] | None:
     if len(readers) != 1 or dag.inputs[0] in dag.outputs:
         return None
     operator = readers[0].operator
-    if is_pushed_down(operator):
+    if is_pushed_down(operator) or passes_rows(operator):
         rest = [vertex for vertex in dag.vertices if vertex is not readers[0]]
         return operator, Dag(list(readers[0].outputs), rest, dag.outputs)
     return None

@@ -29,8 +29,9 @@ from flo.columns.expression import Expression
 from flo.shards.tasks.input_task import OFFSET, PARTITION
 from flo.spark.driver.catalyst_columns import DAY_FORMAT, TIME_FORMATS, catalyst_column
 from flo.tables.io.files import WEIGHTS
-from flo.tables.operators.elementwise import FilterTables, MapTables
+from flo.tables.operators.elementwise import CountedTables, FilterTables, MapTables
 from flo.tables.values import layout_of
+from flo.values.weighted import Bag, ZSet
 
 PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]", "decimal")
 """The types whose columns pass through Spark unchanged. Decimals are one, whatever their digits are."""
@@ -169,6 +170,12 @@ def is_pushed_down(operator: Any) -> bool:
     if not isinstance(operator, (MapTables, FilterTables)) or not isinstance(expression_of(operator), Expression):
         return False
     return WEIGHTS not in layout_of(operator.outputs[0]).names and runs_in_catalyst(expression_of(operator))
+
+
+def passes_rows(operator: Any) -> bool:
+    """Whether the output has the rows of the input, as they are: a bag as a z-set."""
+    of_bag = isinstance(operator, CountedTables) and isinstance(operator.inputs[0], Bag)
+    return of_bag and isinstance(operator.outputs[0], (Bag, ZSet))
 
 
 def push_down(frame: DataFrame, operator: Any, beside: Iterable[str] = ()) -> DataFrame:

@@ -220,7 +220,7 @@ def _of_floats(values: npt.NDArray[np.float64]) -> Numbers:
 
 
 def _of_bytes(array: pa.Array) -> Numbers:
-    """Hash texts: all of them at once, eight bytes at a time; very long ones one by one."""
+    """Hash texts: many of them at once, eight bytes at a time; very long ones one by one."""
     count = len(array)
     _, ends, data = array.buffers()
     offsets = np.frombuffer(ends, np.int64)[array.offset : array.offset + count + 1]
@@ -230,18 +230,34 @@ def _of_bytes(array: pa.Array) -> Numbers:
         return numbers
     low, high = int(offsets[0]), int(offsets[-1])
     text = np.concatenate([np.frombuffer(data, np.uint8)[low:high], np.zeros(8, np.uint8)])
-    words: Numbers = np.ndarray((high - low + 1,), "<u8", text, strides=(1,))  # one at every byte
     for index in np.flatnonzero(lengths > LONG):
         value = text[offsets[index] - low : offsets[index + 1] - low]
         numbers[index] = np.frombuffer(blake2b(value.tobytes(), digest_size=8).digest(), "<u8")[0]
+    starts = offsets[:-1] - low
+    for first in range(0, count, BLOCK):  # what is computed on the way stays in the cache
+        some = slice(first, first + BLOCK)
+        _mix_texts(numbers[some], starts[some], lengths[some], text)
+    return numbers
+
+
+def _mix_texts(numbers: Numbers, starts: Indices, lengths: Indices, text: npt.NDArray[np.uint8]) -> None:
+    """Mix the words of short texts, which follow each other, into their numbers. Texts of one length have them at equal
+    distances."""
+    size = int(lengths[0])
+    if size <= LONG and (lengths == size).all():
+        for at in range(0, size, 8):
+            numbers += np.ndarray(len(numbers), "<u8", text, int(starts[0]) + at, (size,)) & _MASKS[min(size - at, 8)]
+            numbers *= _ODD
+            numbers ^= numbers >> np.uint64(29)
+        return
+    words: Numbers = np.ndarray(len(text) - 7, "<u8", text, strides=(1,))  # one at every byte
     rows, at = np.flatnonzero((lengths > 0) & (lengths <= LONG)), 0
     while len(rows):
         left = lengths[rows] - at
-        word = words[offsets[rows] - low + at] & _MASKS[np.minimum(left, 8)]
+        word = words[starts[rows] + at] & _MASKS[np.minimum(left, 8)]
         number = (numbers[rows] + word) * _ODD
         numbers[rows] = number ^ (number >> np.uint64(29))
         rows, at = rows[left > 8], at + 8
-    return numbers
 
 
 def _of_lists(offsets: Indices, items: Numbers) -> Numbers:
