@@ -33,6 +33,14 @@ def column(kind: str, rng: random.Random, count: int) -> tuple[pa.Array, list[An
             some = (0.0, 2.0**-20, 2.0**20)
             near = [rng.choice([*some, 100 * rng.random(), -rng.random()]) for _ in range(count)]
             return pa.array(near, pa.float64()), near
+        case "unit":
+            quarters = [
+                rng.choice([*FLOATS[:2], *FLOATS[-3:], rng.randrange(-(2**40), 2**40) / 4]) for _ in range(count)
+            ]
+            return pa.array(quarters, pa.float64()), quarters
+        case "limit":
+            limits = [rng.choice([2.0**61, -(2.0**61), 2.0**62 - 2.0**10, 1.0, -0.5]) for _ in range(count)]
+            return pa.array(limits, pa.float64()), limits
         case "int":
             values = [rng.choice([*INTS, rng.randrange(-(2**63), 2**63)]) for _ in range(count)]
             return pa.array(values, pa.int64()), values
@@ -55,7 +63,19 @@ def exact(number: Any) -> Fraction:
     return Fraction(number) if math.isfinite(number) else Fraction(0)
 
 
-KINDS = ("float", "near", "int", "decimal", "short decimal", "nearly short decimal", "price", "bit", "bool")
+KINDS = (
+    "float",
+    "near",
+    "unit",
+    "limit",
+    "int",
+    "decimal",
+    "short decimal",
+    "nearly short decimal",
+    "price",
+    "bit",
+    "bool",
+)
 
 
 @pytest.mark.parametrize("heaviest", [3, 2**40])

@@ -54,29 +54,39 @@ class Parts(NamedTuple):
     """The exponent of the lowest part: one for all numbers, or one for each."""
 
 
+class Integers(NamedTuple):
+    """Numbers as value · 2^unit."""
+
+    values: Indices
+    unit: int
+
+
 @dataclass(frozen=True, eq=False)
 class Addends:
     """A column of numbers to be added up. Sums over the same column share its parts."""
 
     array: pa.Array
 
-    @property
-    def integers(self) -> Indices | None:
-        """The numbers in units of their last place, if all are integers of 64 bits in these, as most decimals are."""
+    @cached_property
+    def integers(self) -> Integers | None:
+        """The numbers as integers of 64 bits, if they are in one unit: decimals are in units of their last place."""
         kind = self.array.type
-        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
-            return np.asarray(self.array.cast(pa.int64()))
+        if pa.types.is_floating(kind):
+            return _integers_of_floats(np.asarray(self.array.cast(pa.float64())))
         if pa.types.is_decimal(kind):
             low, high = words_of(self.array).view(np.int64).T
-            return low if has_all(high == low >> 63) else None
-        return np.asarray(self.array.cast(pa.int64())) if pa.types.is_boolean(kind) else None
+            return Integers(low, 0) if has_all(high == low >> 63) else None
+        whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+        return Integers(np.asarray(self.array.cast(pa.int64())), 0) if whole or pa.types.is_boolean(kind) else None
 
     @cached_property
     def parts(self) -> Parts:
-        integers = self.integers
-        if integers is None:
+        if self.integers is None:
             return _parts_of_wide(self.array)
-        return Parts([integers & _PART_MASK, integers >> PART & _PART_MASK, integers >> 2 * PART], 0)
+        values, unit = self.integers
+        if largest(values) < 1 << 2 * PART:
+            return Parts([values & _PART_MASK, values >> PART], unit)
+        return Parts([values & _PART_MASK, values >> PART & _PART_MASK, values >> 2 * PART], unit)
 
     def split_digits(self) -> Iterator[tuple[int, Indices]]:
         return split_digits(self.array)
@@ -137,6 +147,22 @@ def _parts_of_wide(array: pa.Array) -> Parts:
     return Parts([_low(unsigned, shift) for shift in (0, PART, 2 * PART)], 0)
 
 
+def _integers_of_floats(values: Floats) -> Integers | None:
+    """Return floats as integers, if their bits are within 62 places. Those that are not finite count as zero."""
+    finite = np.isfinite(values)
+    values = values if has_all(finite) else np.where(finite, values, 0.0)
+    top = math.frexp(max(values.max(initial=0.0), -values.min(initial=0.0)))[1]
+    if not -900 < top <= 62:  # small numbers could become zero
+        return None
+    scaled = values * 2.0 ** (62 - top)
+    integers = scaled.astype(np.int64)
+    if not has_all(integers == scaled):
+        return None
+    bits = int(np.bitwise_or.reduce(integers))
+    zeros = max(0, (bits & -bits).bit_length() - 1)  # at the end of all of them
+    return Integers(integers >> zeros, top - 62 + zeros)
+
+
 def _parts_of_floats(values: Floats) -> Parts:
     """Return floats in parts: in one unit for all, if at most four parts are enough for that."""
     whole, unit = as_integers(values)
@@ -174,16 +200,23 @@ def _sum_few_floats(values: list[float], weights: list[int], rows: RowsByKey) ->
 def sum_numbers(column: Addends | ColumnProduct, weights: Indices, rows: RowsByKey) -> Limbs:
     """Return Σ number · weight over the rows of each key.
 
-    1. Integers whose sums cannot overflow are added as they are, and so are decimals of 64 bits.
+    1. Integers whose sums cannot overflow are added as they are, and so are decimals and floats that are integers in
+       some unit.
     2. Many numbers in one unit are added in parts of 27 bits, and the sums are split into digits.
     3. Other numbers are split into digits, and these are added.
     """
-    if isinstance(column, Addends) and (values := column.integers) is not None:
-        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
+    few = len(weights) <= FEW
+    if few and isinstance(column, Addends) and pa.types.is_floating(column.array.type):
+        return _sum_few_floats(column.array.to_pylist(), weights.tolist(), rows)
+    if isinstance(column, Addends) and column.integers is not None:
+        values, exponent = column.integers
+        most = largest(values) * largest(weights) * len(values)  # of any sum
+        if most < 2**62 and not exponent:
             return Limbs(0, rows.add(values * weights)[np.newaxis]).carry()
-    if len(weights) <= FEW:
-        if isinstance(column, Addends) and pa.types.is_floating(column.array.type):
-            return _sum_few_floats(column.array.to_pylist(), weights.tolist(), rows)
+        if most < 2**58:
+            digits = place_digits(rows.add(values * weights), exponent)
+            return limbs_of(add_digits(digits), rows.size).carry().trim()
+    if few:
         return sum_digits(column.split_digits(), weights, rows).trim()
     parts, unit = column.parts
     if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:

@@ -56,7 +56,7 @@ class Index(NamedTuple):
         bits = max(1, (len(numbers) // per_entry).bit_length())
         buckets = (numbers >> np.uint64(64 - bits)).view(np.int64)
         starts: Indices = np.zeros(1 + (1 << bits), np.int32 if len(numbers) < 2**31 else np.int64)
-        np.cumsum(np.bincount(buckets, minlength=1 << bits), out=starts[1:])
+        starts[1:] = np.bincount(buckets, minlength=1 << bits).cumsum()  # with `out`, it takes longer
         return cls(starts, bits, None if mapped else _count_equal(numbers), mapped)
 
     @property
@@ -76,7 +76,9 @@ class Index(NamedTuple):
         3. In a short range, keys are compared one after the other.
         """
         bucket = (numbers >> np.uint64(64 - self.bits)).view(np.int64)
-        lows, highs = (self.starts.take(bucket + more).astype(np.int64) for more in (0, 1))
+        lows = self.starts.take(bucket).astype(np.int64)
+        bucket += 1
+        highs = self.starts.take(bucket)
         wide = np.flatnonzero(highs - lows > (0 if self.mapped else FEW))
         if not len(wide):
             return self._step(keys, lows, numbers)
@@ -116,9 +118,10 @@ class Index(NamedTuple):
 
 def _count_equal(numbers: Numbers) -> npt.NDArray[np.uint8] | None:
     """Return `Index.counts` of sorted numbers."""
-    firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)])
-    if len(firsts) == len(numbers):
+    repeated = np.flatnonzero(numbers[1:] == numbers[:-1])  # the rows whose number the next row has
+    if not len(repeated):
         return None
+    begins = np.flatnonzero(np.diff(repeated, prepend=-2) > 1)
     counts = np.ones(len(numbers), np.uint8)
-    counts[firsts] = np.minimum(np.diff(firsts, append=len(numbers)), MOST)
+    counts[repeated[begins]] = np.minimum(np.diff(begins, append=len(repeated)) + 1, MOST)
     return counts
