@@ -364,3 +364,12 @@ def test_a_result_of_another_type_than_was_derived() -> None:
     rate = "x"
     with pytest.raises(flo.FunctionError, match="must return int, derived from its source"):
         program.run(x=[2])
+
+
+@pytest.mark.parametrize("kind", [flo.Bag, flo.ZSet])
+def test_rows_of_an_output_have_no_column_with_the_name_of_weights(kind: Any) -> None:
+    flow = flo.Flow("weights")
+    flow.output("out", flow.input("rows", kind[Row]).select("key", _weight="n"))
+    with pytest.raises(flo.TypeMismatch, match="the name of their weights") as caught:
+        flow.on(flo.here)
+    assert "test_function_types.py" in str(caught.value)

@@ -117,6 +117,21 @@ def test_a_part_that_is_pulled_has_no_row_that_is_gone() -> None:
     assert loop.pull("rows").num_rows == 0
 
 
+@pytest.mark.parametrize("at_most", [1, None])
+def test_a_pull_that_raises_says_where_and_leaves_the_changes(at_most: int | None) -> None:
+    flow = flo.Flow("large weights")
+    flow.output("rows", flow.input("rows", flo.ZSet[int]))
+    loop = flow.on(flo.here).loop()
+    for weight in (2**63 - 1, 2**62):
+        loop.push(rows={1: weight})
+    with pytest.raises(flo.ElementError, match="of the output `rows`") as caught:
+        loop.pull("rows", at_most)
+    assert caught.value.where is not None
+    assert caught.value.where.file.endswith("test_unsent_outputs.py")
+    loop.push(rows={1: -(2**62)})
+    assert loop.pull("rows", at_most).to_pylist() == [{"value": 1, "_weight": 2**63 - 1}]
+
+
 @pytest.fixture
 def merging(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks are merged however few there are."""

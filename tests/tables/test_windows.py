@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Annotated, NamedTuple
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -282,3 +283,26 @@ def test_a_checkpoint_writes_what_is_new_and_goes_on(tmp_path, monkeypatch):
     for each in (loop, again):
         each.push(events=pa.table({"at": [1900], "what": ["y"]}))
     assert again.pull("counts").equals(loop.pull("counts"))
+
+
+@pytest.mark.parametrize("column", ["@", "%", "opens/"])
+def test_columns_named_like_those_beside_waiting_rows(column: str) -> None:
+    """Rows of a schema may have such names."""
+    of = flo.rows(pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("a", column)]))
+    flow = flo.Flow("names")
+    rows = flow.input("rows", flo.Sequence[of])
+    clock = rows.clock("a", lateness=5)
+    for name, windows in (
+        ("tumbling", rows.tumbling(10, "a", lateness=5)),
+        ("session", rows.session(10, "a", lateness=5)),
+        ("by clock", clock.rows.tumbling(10, clock=clock)),
+        ("batch", rows.batch(4)),
+    ):
+        flow.output(name, windows.nest(lambda window: window.filter(nw.col(column) > 0)).flatten())
+    loop, numbers = flow.on(flo.here).loop(), [number for start in (0, 5, 20, 40) for number in range(start, start + 3)]
+    for number in numbers:
+        loop.push(rows=pa.table({"a": [number], column: [number]}))
+    expected = flow.run(rows=[of(number, number) for number in numbers])
+    for name, found in loop.result().items():
+        assert [tuple(row.values()) for row in found.to_pylist()] == list(map(tuple, expected[name])), name
+        assert expected[name]

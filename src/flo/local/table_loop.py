@@ -163,9 +163,10 @@ class TableLoop(NamedLoop[StatefulLoop[Any]]):
                     part = consolidate_value(before[index])
                     self._loop.outputs = (*before[:index], part, *before[index + 1 :])
                 changes = self._to_user(index, self._sent(index, at_most))
-            except FloError:
+            except FloError as error:
                 self._loop.outputs = before
-                raise
+                error.input_name = error.input_name or f"the output `{name}`"
+                raise error.at_users_line() from None
             self._pulled.add(name)
             return changes
 

@@ -36,7 +36,7 @@ from flo.tables.operator import Grouping, Placement, register_in, to_table_type,
 from flo.tables.operators.clocks import ClockOfAll, Times, has_numbers
 from flo.tables.operators.per_key import CLOCKED, WithForm, output_of
 from flo.tables.operators.windowers import AlignedClosing, Assigned, Grid
-from flo.tables.operators.windows import EmitsWindows
+from flo.tables.operators.windows import EmitsWindows, can_wait
 from flo.tables.state.expiring import FIRST, LAST, in_order
 from flo.tables.state.keys import Keys
 from flo.tables.state.panes import ARRIVAL
@@ -234,7 +234,9 @@ def windows_of_every_key(like: TimeWindows, inputs: StreamTypes) -> Operator | N
 @register_in(CHOICES, Tumbling, Sliding)
 def windows_by_clock(like: TimeWindows, inputs: StreamTypes) -> tuple[StreamTypes, Operator] | None:
     """Returns the form of windows that follow a clock, which stays one value; None for other windows."""
-    rows = to_table_type(inputs[0])
-    if rows is None or not fits(like) or any(out is None for out in like.type(tuple(map(to_value_type, inputs)))):
+    rows, values = to_table_type(inputs[0]), tuple(map(to_value_type, inputs))
+    if rows is None or not fits(like) or any(out is None for out in like.type(values)):
+        return None
+    if not can_wait(values[0].collection):
         return None
     return (rows, inputs[1]), ClockedWindows(like)

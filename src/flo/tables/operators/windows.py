@@ -32,6 +32,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, expand_ranges, grouped, sort_indices, take_rows
 from flo.columns.windowing import YEARS
+from flo.core.collection import Collection
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -181,7 +182,9 @@ class WindowTables(EmitsWindows):
 
     @classmethod
     def fits(cls, like: TimeWindows | Batch, inputs: StreamTypes) -> bool:
-        return isinstance(like, Batch) or (has_numbers(like) and not like.by_clock)
+        if isinstance(like, TimeWindows) and (like.by_clock or not has_numbers(like)):
+            return False
+        return can_wait(inputs[0].collection)
 
     def new_clock(self) -> ClockState:
         return new_clock(self.keys, self.partitions)
@@ -265,6 +268,11 @@ class WindowTables(EmitsWindows):
 
     def __hash__(self) -> int:
         return hash((self.like, self.count))
+
+
+def can_wait(rows: Collection) -> bool:
+    """Whether no column of these rows has the name of one that stands beside them while they wait."""
+    return {ARRIVAL, TIME, OPENS}.isdisjoint(layout_of(rows).names)
 
 
 class ByWindow(NamedTuple):

@@ -36,7 +36,7 @@ from flo.tables.state.trace import Trace, lift_merges, text_of
 
 ARRIVAL, TIME = "@", "%"
 """The columns with the position of a row in the order of arrival, and with its time. No field of a Python class can
-have such names."""
+have such names; windows of other rows that have them run on values."""
 _ARRIVAL = pa.field(ARRIVAL, pa.int64(), nullable=False)
 RATIO = 1 / 7
 """A run is merged with newer ones when they have seven times its rows: panes are read only when windows close, so it is
