@@ -43,15 +43,19 @@ def draw(kind: str, rng: random.Random) -> list[Any]:
         return [2**63 - 1 - number for number in numbers]
     if kind == "windows":
         return [START + timedelta(hours=number % 4) for number in numbers]
+    if kind == "texts":
+        return [TEXTS[number % len(TEXTS)] for number in numbers]
     return [5] * ROWS
 
 
+TEXTS = ["", "a", "A", "a\0", "é", "e\u0301", "😀", "2024-01-01", "x" * 600]
 KINDS = {
     "few": pa.int64(),
     "lowest": pa.int64(),
     "highest": pa.int64(),
     "windows": pa.timestamp("us"),
     "one": pa.int8(),
+    "texts": pa.string(),
 }
 
 
@@ -90,7 +94,9 @@ def test_keys_in_a_small_range_have_slots(first: str, second: str | None) -> Non
         pa.array([number % 5 or None for number in range(ROWS)]),
         pa.array([number % 5 for number in range(ROWS)], pa.uint64()),
         pa.array([float(number % 5) for number in range(ROWS)]),
-        pa.array([str(number % 5) for number in range(ROWS)]),
+        pa.array([str(number % 5) for number in range(ROWS)], pa.large_string()),
+        pa.array([str(number % 5) if number % 7 else None for number in range(ROWS)]),
+        pa.array([str(number % 200) for number in range(ROWS)]),  # many texts
         pa.array([number % 5 for number in range(LEAST - 1)]),
     ],
 )
@@ -100,6 +106,16 @@ def test_other_keys_are_sorted(column: pa.Array) -> None:
     groups = group_by_key(keys)
     assert isinstance(groups.rows, EqualRows)
     check(groups, keys)
+
+
+def test_many_texts_behind_a_few_have_slots_if_they_fit() -> None:
+    """Only the first are looked at before all are."""
+    for count in (1, ROWS // 2, 3 * ROWS):
+        texts = ["a"] * (2 * ROWS) + [f"{number:04}" for number in range(count)]
+        keys = pa.table({"key": texts, "number": [number % 2 for number in range(len(texts))]})
+        groups = group_by_key(keys)
+        assert isinstance(groups.rows, SlottedRows) is (count < ROWS)
+        check(groups, keys)
 
 
 def test_keys_that_share_a_number_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +163,7 @@ def program() -> flo.Flow:
     flow.output(
         "by_day", rows.group_by("shop", "day").agg(n=flo.sum("n"), spread=flo.var_samp("x")).with_columns(n=wide)
     )
+    flow.output("by_text", rows.group_by("shop", "text").agg(**sums, low=flo.min("x")).with_columns(n=wide))
     flow.output("all", rows.group_by("shop").agg(**sums, **more).with_columns(n=wide))
     return flow
 
@@ -172,7 +189,7 @@ def test_sums_of_groups_in_slots(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(grouping, "LEAST", least)
             loop.push(rows=dict(weights))
         one, other = (each.result() for each in loops)
-        for name in ("sums", "by_day", "all"):
+        for name in ("sums", "by_day", "by_text", "all"):
             assert one[name].num_rows
             assert sorted(map(repr, one[name].to_pylist())) == sorted(map(repr, other[name].to_pylist()))
 

@@ -176,12 +176,12 @@ class GroupByTables(OnTables[GroupBy]):
         """The weight of each group, and its sums, if these are all that it keeps. Otherwise equal rows once; with
         `reduce`, the rows that the results depend on, with the sums of all rows of a group beside one of its rows."""
         columns = self._keys(table, ())
-        if not self.keeps_sums:
-            keys = keys_of(columns.columns)
-            if reduce and self._needs_few(table, keys, few):
-                return self._reduce(table.combine_chunks(), keys)
-            return sum_equal_rows(self, table, keys, few)
         groups = group_in_slots(columns)
+        if not self.keeps_sums:
+            keys = keys_of(columns.columns) if groups is None else groups.keys_of_rows()
+            if reduce and self._needs_few(table, keys, few):
+                return self._reduce(table.combine_chunks(), groups or group_by_number(columns, keys), keys)
+            return sum_equal_rows(self, table, keys, few)
         if groups is None or not few(table.num_rows, groups.keys.rows):
             keys = keys_of(columns.columns)
             if not few(table.num_rows, estimate_distinct(keys.numbers)):
@@ -207,9 +207,9 @@ class GroupByTables(OnTables[GroupBy]):
         numbers = (extend_keys(keys, [table[name] for name in names]).numbers for names in values)
         return all(few(table.num_rows, estimate_distinct(each)) for each in numbers)
 
-    def _reduce(self, table: pa.Table, keys: Keys) -> tuple[pa.Table, Numbers]:
+    def _reduce(self, table: pa.Table, by_key: KeyGroups, keys: Keys) -> tuple[pa.Table, Numbers]:
         """The rows that the results depend on while no row is retracted, with the sums of all."""
-        delta, groups, sums = self._sum_part(table, group_by_number(self._keys(table, ()), keys))
+        delta, groups, sums = self._sum_part(table, by_key)
         assert delta.owners is not None
         rows = np.arange(table.num_rows)
         if delta.weights.min() > 0:  # otherwise `consume` rejects it

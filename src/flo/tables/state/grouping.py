@@ -5,9 +5,9 @@
     1    9     20            7  (c2…)                   40
     2    7     30
 
-There are two ways to the same result. Rows are sorted by key number. Or, where keys are integers or times in a range
-that is not much larger than the number of rows, each key in the range has a slot: then numbers are added where they
-stand, and only distinct keys are hashed and sorted.
+There are two ways to the same result. Rows are sorted by key number. Or, where keys are few texts, or integers or times
+in a range that is not much larger than the number of rows, each key in the range has a slot: then numbers are added
+where they stand, and only distinct keys are hashed and sorted.
 
 Invariant: keys are in the order of their key numbers.
 """
@@ -49,6 +49,10 @@ class KeyGroups(NamedTuple):
 
     rows: RowsByKey
     keys: Run
+
+    def keys_of_rows(self) -> Keys:
+        """Return the key number of each row."""
+        return Keys(self.keys.keys.numbers[self.rows.numbers()], self.keys.keys.exact)
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def group_by_number(keys: pa.Table, numbers: Keys) -> KeyGroups:
 
 
 def group_in_slots(keys: pa.Table) -> KeyGroups | None:
-    """Group rows by their keys, where these are integers or times in a small range; otherwise None."""
+    """Group rows by their keys, where these are integers or times in a small range, or few texts; otherwise None."""
     slots = pack_columns(keys, keys.num_rows.bit_length()) if keys.num_rows >= LEAST else None
     if slots is None:
         return None
