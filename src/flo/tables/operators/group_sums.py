@@ -208,9 +208,9 @@ class MomentsPart(AggregatePart):
         one, two = self._numbers[place], self._numbers[other]
 
         def make() -> Limbs:
-            x, y, xy = (
-                digits_of(reading.sums, reading.places[each]).carry() for each in (one, two, Multiplied(one, two))
-            )
+            which = dict.fromkeys((one, two, Multiplied(one, two)))
+            digits = {each: digits_of(reading.sums, reading.places[each]).carry() for each in which}
+            x, y, xy = digits[one], digits[two], digits[Multiplied(one, two)]
             return xy.times(Limbs.of_ints(count)).minus(x.times(y))
 
         return reading.once(("spread", one, two), make)

@@ -108,6 +108,9 @@ class Limbs:
             ratios = zip(self.numbers(), divisors, strict=True)
             return np.array([divided_float(number << up, each << down) for number, each in ratios], np.float64)
         whole = self.carry()
+        exact = whole._exact_floats()
+        if exact is not None and (weights is None or largest(weights) <= 2**53):
+            return exact if weights is None else exact / weights  # rounded once
         negative, size = whole.negative(), whole.absolute()
         if weights is None:
             return np.where(negative, -1.0, 1.0) * _nearest(size, np.zeros(count, bool))
@@ -118,6 +121,21 @@ class Limbs:
         for place in np.flatnonzero(~small | tiny):
             results[place] = self._quotient(int(place), int(weights[place]))
         return results
+
+    def _exact_floats(self) -> Floats | None:
+        """Return the numbers as floats, if all of them are floats, and so far from the smallest and the largest one
+        that their quotients are normal, too. Needs the canonical form."""
+        unit = BITS * self.low
+        if unit < -900 or unit + BITS * len(self.digits) > 900:
+            return None
+        high = np.zeros(self.digits.shape[1])
+        for place in range(len(self.digits) - 1, -1, -1):
+            term = self.digits[place] * 2.0 ** (unit + BITS * place)
+            both = high + term
+            if not np.array_equal(both - high, term):
+                return None
+            high = both
+        return high
 
     def _quotient(self, place: int, weight: int) -> float:
         """Return the float nearest to one number divided by another."""
@@ -153,7 +171,8 @@ class Limbs:
 
     def times(self, other: Limbs) -> Limbs:
         """Return the products with other numbers. Both must be in canonical form."""
-        one, two = self.absolute().digits.astype(np.uint64), other.absolute().digits.astype(np.uint64)
+        one = self.absolute().digits.astype(np.uint64)
+        two = one if other is self else other.absolute().digits.astype(np.uint64)
         digits = np.zeros((len(one) + len(two), one.shape[1]), np.int64)
         for place, digit in enumerate(one):
             for more, factor in enumerate(two):
@@ -229,8 +248,9 @@ def _divide(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]:
     by = divisors.astype(np.uint64)
     for digit in (*size.digits[::-1], *np.zeros((more, len(divisors)), np.int64)):
         whole = (rest << np.uint64(BITS)) | digit.astype(np.uint64)
-        rows.append((whole // by).astype(np.int64))
-        rest = whole % by
+        quotient = whole // by
+        rows.append(quotient.astype(np.int64))
+        rest = whole - quotient * by  # `%` would divide once more
     return Limbs(size.low - more, np.array(rows[::-1])), rest
 
 

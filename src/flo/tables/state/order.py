@@ -188,10 +188,12 @@ class Order:
 
 def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:
     """Return one number for group and key, which sorts much faster; and whether it distinguishes all keys."""
-    low = keys.min()
-    bits, key_bits = int(groups.max()).bit_length(), int(keys.max() - low).bit_length()
+    above = keys - keys.min()
+    used = int(np.bitwise_or.reduce(above))
+    zeros = max(0, (used & -used).bit_length() - 1)  # at the end of all of them, as whole floats have
+    bits, key_bits = int(groups.max()).bit_length(), used.bit_length() - zeros
     cut = max(0, bits + key_bits - 64)
-    shifted = np.zeros(len(keys), np.uint64) if cut == 64 else (keys - low) >> np.uint64(cut)
+    shifted = above >> np.uint64(zeros + cut)
     if key_bits - cut == 64:
         return shifted, True
     return (groups.astype(np.uint64) << np.uint64(key_bits - cut)) | shifted, cut == 0
