@@ -168,5 +168,35 @@ def test_a_column_may_have_the_name_of_the_key_numbers(key, kind, weight, tmp_pa
     assert (again.keys.numbers == one.keys.numbers).all()
 
 
+EDGES = [sign * (1 << bits) + more for bits in (0, 7, 8, 15, 16, 31, 32, 62) for sign in (-1, 1) for more in (-1, 0, 1)]
+
+
+@given(st.lists(st.sampled_from([*EDGES, -(1 << 63), (1 << 63) - 1]), min_size=1, max_size=4), st.booleans())
+def test_a_file_has_integers_in_few_bytes_and_gives_them_back(values, is_null):
+    column = pa.array(np.resize(np.array(values, np.int64), module.FEWEST_NARROWED))
+    if is_null:
+        column = pa.concat_arrays([column, pa.nulls(1, pa.int64())])
+    field = pa.field("n", pa.int64(), nullable=is_null, metadata={"of": "user"})
+    table = pa.table([column, np.arange(len(column))], pa.schema([field, ("k", pa.int64())]))
+    before = run_of(table, ("k",))
+    after, plain = read_back(before), read_back(before, fewest=1 << 62)
+    assert after.table.schema.equals(before.table.schema, check_metadata=True)
+    assert after.table.equals(before.table)
+    assert after.table.equals(plain.table)
+    assert np.array_equal(after.keys.numbers, before.keys.numbers)
+
+
+def read_back(run, fewest=module.FEWEST_NARROWED):
+    """A run from its file. Files of earlier versions have all integers in 8 bytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEWEST_NARROWED", fewest)
+        sink = pa.BufferOutputStream()
+        module.write_ipc(run, sink)
+    data = sink.getvalue()
+    stored = pa.ipc.open_file(data).read_all().schema
+    assert (module.NARROWED in stored.metadata) == (fewest <= run.rows)
+    return module.read_ipc(run.columns, pa.BufferReader(data))
+
+
 def test_expanded():
     assert expand_ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
