@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.columns.indices import expand_ranges, sort_numbers
+from flo.columns.indices import expand_ranges, sort_numbers, sort_rows
 from flo.tables.state import run as module
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import merge_runs, run_of
@@ -196,6 +196,29 @@ def read_back(run, fewest=module.FEWEST_NARROWED):
     stored = pa.ipc.open_file(data).read_all().schema
     assert (module.NARROWED in stored.metadata) == (fewest <= run.rows)
     return module.read_ipc(run.columns, pa.BufferReader(data))
+
+
+KINDS = [pa.int64(), pa.timestamp("us"), pa.decimal128(20), pa.float64(), pa.string()]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("names", [["k"], ["k", "v"]])
+@given(
+    parts=st.lists(st.lists(st.integers(-(10**12), 10**12), max_size=4), min_size=1, max_size=3), ascend=st.booleans()
+)
+def test_rows_that_are_in_order_already_stay(kind, names, parts, ascend):
+    every = [each for part in parts for each in part]
+    every = sorted(set(every)) if ascend else every
+    if pa.types.is_string(kind):
+        every = sorted(map(str, every)) if ascend else list(map(str, every))
+    half = len(every) // 2
+    columns = {"k": pa.chunked_array([every[:half], every[half:]], pa.array(every).type).cast(kind)}
+    table = pa.table(columns | {"v": pa.array(range(len(every), 0, -1))})
+    found = sort_rows(table, names)
+    assert found["k"].to_pylist() == sorted(table["k"].to_pylist())
+    assert sorted(found.to_pylist(), key=repr) == sorted(table.to_pylist(), key=repr)
+    if len(names) == 2:
+        assert found.equals(table.sort_by([(name, "ascending") for name in names]))
 
 
 def test_expanded():
