@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.columns.indices import expand_ranges, sort_numbers
+from flo.columns.indices import expand_ranges, sort_numbers, sort_rows
 from flo.tables.state import run as module
 from flo.tables.state.matching import match_keys
 from flo.tables.state.run import merge_runs, run_of
@@ -166,6 +166,59 @@ def test_a_column_may_have_the_name_of_the_key_numbers(key, kind, weight, tmp_pa
     spill(again, tmp_path)
     assert again.table.equals(one.table)
     assert (again.keys.numbers == one.keys.numbers).all()
+
+
+EDGES = [sign * (1 << bits) + more for bits in (0, 7, 8, 15, 16, 31, 32, 62) for sign in (-1, 1) for more in (-1, 0, 1)]
+
+
+@given(st.lists(st.sampled_from([*EDGES, -(1 << 63), (1 << 63) - 1]), min_size=1, max_size=4), st.booleans())
+def test_a_file_has_integers_in_few_bytes_and_gives_them_back(values, is_null):
+    column = pa.array(np.resize(np.array(values, np.int64), module.FEWEST_NARROWED))
+    if is_null:
+        column = pa.concat_arrays([column, pa.nulls(1, pa.int64())])
+    field = pa.field("n", pa.int64(), nullable=is_null, metadata={"of": "user"})
+    table = pa.table([column, np.arange(len(column))], pa.schema([field, ("k", pa.int64())]))
+    before = run_of(table, ("k",))
+    after, plain = read_back(before), read_back(before, fewest=1 << 62)
+    assert after.table.schema.equals(before.table.schema, check_metadata=True)
+    assert after.table.equals(before.table)
+    assert after.table.equals(plain.table)
+    assert np.array_equal(after.keys.numbers, before.keys.numbers)
+
+
+def read_back(run, fewest=module.FEWEST_NARROWED):
+    """A run from its file. Files of earlier versions have all integers in 8 bytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEWEST_NARROWED", fewest)
+        sink = pa.BufferOutputStream()
+        module.write_ipc(run, sink)
+    data = sink.getvalue()
+    stored = pa.ipc.open_file(data).read_all().schema
+    assert (module.NARROWED in stored.metadata) == (fewest <= run.rows)
+    return module.read_ipc(run.columns, pa.BufferReader(data))
+
+
+KINDS = [pa.int64(), pa.timestamp("us"), pa.decimal128(20), pa.float64(), pa.string()]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("names", [["k"], ["k", "v"]])
+@given(
+    parts=st.lists(st.lists(st.integers(-(10**12), 10**12), max_size=4), min_size=1, max_size=3), ascend=st.booleans()
+)
+def test_rows_that_are_in_order_already_stay(kind, names, parts, ascend):
+    every = [each for part in parts for each in part]
+    every = sorted(set(every)) if ascend else every
+    if pa.types.is_string(kind):
+        every = sorted(map(str, every)) if ascend else list(map(str, every))
+    half = len(every) // 2
+    columns = {"k": pa.chunked_array([every[:half], every[half:]], pa.array(every).type).cast(kind)}
+    table = pa.table(columns | {"v": pa.array(range(len(every), 0, -1))})
+    found = sort_rows(table, names)
+    assert found["k"].to_pylist() == sorted(table["k"].to_pylist())
+    assert sorted(found.to_pylist(), key=repr) == sorted(table.to_pylist(), key=repr)
+    if len(names) == 2:
+        assert found.equals(table.sort_by([(name, "ascending") for name in names]))
 
 
 def test_expanded():

@@ -120,14 +120,14 @@ def test_a_checkpoint_of_many_open_sessions_writes_what_is_new(tmp_path, monkeyp
     loop = flow.on(flo.here).loop()
     written = []
     for start in range(0, 6000, 1000):
-        times = 10 * np.arange(start, start + 1000)
+        times = 100_000 + 10 * np.arange(start, start + 1000)
         loop.push(events=pa.table({"at": np.repeat(times, 2) + np.tile([0, 4], 1000), "what": ["x"] * 2000}))
         written.append(loop.checkpoint(tmp_path).bytes)
     assert max(written[1:]) < 1.2 * written[0]
     again = flow.on(flo.here).loop()
     again.restore(tmp_path)
     for each in (loop, again):
-        each.push(events=pa.table({"at": [8, 60_005, 1 << 41], "what": ["y"] * 3}))  # the first joins two sessions
+        each.push(events=pa.table({"at": [100_008, 160_005, 1 << 41], "what": ["y"] * 3}))  # joins the first two
         counts = [row["value"] for row in each.pull("counts").to_pylist()]
         assert counts == [5, *[2] * 5998, 1]
 

@@ -15,6 +15,7 @@ import pytest
 import flo
 from flo.local.here import TableLoop
 from flo.tables.checkpoint import folders
+from flo.tables.state import run
 
 
 class Order(NamedTuple):
@@ -98,7 +99,7 @@ def test_the_bytes_follow_the_delta(tmp_path: Path) -> None:
     loop = big()
     loop.push(left=orders(0, 100_000))
     first = loop.checkpoint(tmp_path)
-    assert first.bytes > 100_000 * 16
+    assert first.bytes > 100_000 * 4
     loop.push(left=orders(100_000, 100))
     second = loop.checkpoint(tmp_path)
     assert second.bytes < first.bytes / 50
@@ -221,7 +222,8 @@ def test_a_crash_while_writing_leaves_the_one_before(tmp_path: Path, monkeypatch
     assert not [file for file in tmp_path.rglob(".*") if file.is_file()], "what was written aside is swept"
 
 
-def test_runs_are_mapped(tmp_path: Path) -> None:
+def test_large_runs_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LARGE", 100_000)
     loop = big()
     loop.push(left=orders(0, 100_000))
     loop.checkpoint(tmp_path)

@@ -88,6 +88,16 @@ def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
     return pa.Table.from_arrays(taken, schema=table.schema)
 
 
+def sort_rows(table: pa.Table, names: list[str]) -> pa.Table:
+    """Return the rows in ascending order of columns that have no nulls. Rows that have come in the order of the only
+    column, which does not repeat, are not copied."""
+    if len(names) == 1 and table.num_rows:
+        column = one_chunk(table[names[0]])
+        if pc.all(pc.less(column[:-1], column[1:]), min_count=0).as_py():
+            return combine_chunks(table)
+    return table.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in names]))
+
+
 def combine_chunks(table: pa.Table) -> pa.Table:
     """Return the table in one chunk."""
     places = ones_in(table) if table.num_rows >= MANY and not is_one_chunk(table) else []

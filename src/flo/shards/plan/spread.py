@@ -93,10 +93,9 @@ class SpreadWindows(WindowTables):
         return keys_of([pa.chunked_array([pa.array(self._panes(times))])]).numbers, for_all
 
     @property
-    def order(self) -> list[tuple[str, str]]:
-        """The order that `route_rows` needs."""
-        position = (POSITION, "ascending")
-        return [position] if self.partitions is None else [(PARTITION, "ascending"), position]
+    def order(self) -> list[str]:
+        """The columns by whose order `route_rows` needs the rows."""
+        return [POSITION] if self.partitions is None else [PARTITION, POSITION]
 
 
 def spread_of(operator: Operator) -> Operator:

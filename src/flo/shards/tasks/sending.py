@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Numbers, combine_chunks, has_any, take_rows
+from flo.columns.indices import Indices, Numbers, combine_chunks, has_any, sort_rows, take_rows
 from flo.core.collection import Collection, End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
@@ -98,7 +98,7 @@ class Sender:
             yield Parcel(delivery, 0 if delivery.how == ONE else own, table)
         elif delivery.how == WINDOW:
             assert isinstance(delivery.by, SpreadWindows)
-            yield from self._split_by_window(delivery, table.sort_by(delivery.by.order))
+            yield from self._split_by_window(delivery, sort_rows(table, delivery.by.order))
         else:
             table = combine_chunks(table)
             if delivery.sums_early:

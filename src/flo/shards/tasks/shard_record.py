@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import one_chunk
+from flo.columns.indices import one_chunk, sort_rows
 from flo.columns.narrowing import marked_schema
 from flo.core.collection import Value
 from flo.core.errors import ElementError
@@ -111,8 +111,7 @@ class ShardRecord:
 
     def sort_by_position(self, delivery: Delivery, table: pa.Table, position: str) -> pa.Table:
         """Sorts rows by position. Raises if a position repeats or lies before a row of an earlier micro-batch."""
-        order = pc.sort_indices(table, sort_keys=[(position, "ascending")])
-        table = table.take(order)
+        table = sort_rows(table, [position])
         column = one_chunk(table[position])
         twice = pc.index(pc.equal(column.slice(1), column.slice(0, len(column) - 1)), True).as_py()
         if twice >= 0:
@@ -125,7 +124,7 @@ class ShardRecord:
 
     def sort_partitions(self, delivery: Delivery, table: pa.Table, partition: str, position: str) -> pa.Table:
         """Sorts rows by partition, and by position within it. Positions are compared within a partition only."""
-        table = table.take(pc.sort_indices(table, sort_keys=[(partition, "ascending"), (position, "ascending")]))
+        table = sort_rows(table, [partition, position])
         numbers, column = table[partition].to_numpy(), one_chunk(table[position])
         firsts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
         same = pc.equal(column.slice(1), column.slice(0, len(column) - 1)).to_numpy(zero_copy_only=False)

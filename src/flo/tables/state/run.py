@@ -25,8 +25,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flo.columns.indices import (
+    INT64,
     Indices,
     Mask,
     Numbers,
@@ -281,10 +283,16 @@ class Run(Lowerable):
         return self.index.find(self.keys, numbers)
 
 
-SMALL_FILE = 1 << 18
-"""A file of up to so many bytes is written to memory, once for its name and its content."""
+SMALL_FILE = 1 << 20
+"""The file of a run of up to so many bytes is written to memory, once for its name and its content."""
 NUMBERS = "#"
 """The last column of a stored run: the key numbers, so that they need not be computed again."""
+NARROWED = b"narrowed"
+"""The metadata of a stored run with integers in fewer bytes than they have in memory: the places of their columns."""
+FEWEST_NARROWED = 1 << 10
+"""With fewer rows, it takes longer to look for such integers than to write them."""
+NARROW = [(1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32())]
+"""The types for small integers, each with the least number that is too large for it."""
 NUMBERED = b"numbered"
 """The metadata of a stored run with a user's column of that name: whether the last column is the key numbers."""
 
@@ -311,7 +319,8 @@ class Content:
 
 
 def write_ipc(run: Run, sink: Any) -> None:
-    """Write the run as an Arrow file of one batch, without weights of 1 and key numbers that the columns imply."""
+    """Write the run as an Arrow file of one batch, without weights of 1 and key numbers that the columns imply, and
+    with integers in as few bytes as they need: most of the time goes into the digest of the file."""
     table, metadata = run.table, {"exact": str(int(run.keys.exact))}
     if WEIGHT in table.column_names and run.once:
         metadata["once"] = str(table.schema.get_field_index(WEIGHT))
@@ -321,7 +330,32 @@ def write_ipc(run: Run, sink: Any) -> None:
         metadata[NUMBERED.decode()] = str(int(not implied))
     if not implied:
         table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
+    table, places = _narrow(table)
+    if places:
+        metadata[NARROWED.decode()] = ",".join(map(str, places))
     write_table(table.replace_schema_metadata(metadata), sink)
+
+
+def _narrow(table: pa.Table) -> tuple[pa.Table, list[int]]:
+    """Return the table with columns of small integers in fewer bytes, and the places of these columns. A large one
+    stays as it is: its file is mapped when it is read, which takes no memory."""
+    places: list[int] = []
+    if not FEWEST_NARROWED <= table.num_rows < LARGE:
+        return table, places
+    for place, column in enumerate(table.columns):
+        if column.type == INT64 and not column.null_count:
+            low, high = pc.min_max(column).as_py().values()
+            kind = next((kind for most, kind in NARROW if -most <= low and high < most), None)
+            if kind is not None:
+                table = _with_type(table, place, kind)
+                places.append(place)
+    return table, places
+
+
+def _with_type(table: pa.Table, place: int, kind: pa.DataType) -> pa.Table:
+    """Return the table with the integers of a column, which fit, in another type."""
+    column = table.column(place).cast(kind, safe=False)
+    return table.set_column(place, table.schema.field(place).with_type(kind), column)
 
 
 def write_table(table: pa.Table, sink: Any) -> None:
@@ -338,6 +372,8 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     table = pa.ipc.open_file(source).read_all()
     metadata = table.schema.metadata
     exact, table = metadata[b"exact"] == b"1", table.replace_schema_metadata(None)
+    for place in metadata[NARROWED].split(b",") if NARROWED in metadata else ():
+        table = _with_type(table, int(place), INT64)
     if b"once" in metadata:
         table = table.add_column(int(metadata[b"once"]), WEIGHT_FIELD, ones(table.num_rows))
     last = table.num_columns - 1
