@@ -372,10 +372,7 @@ class _Planner:
         spreading: dict[int, str] = {}
         for level, vertex in self.vertices if rewrites.hot_keys else []:
             operator, inputs = vertex.operator, set(vertex.inputs)
-            if (
-                not (rewrites.hot_keys and isinstance(operator, OnTables) and operator.spreads_hot_keys)
-                or operator.keys
-            ):
+            if not (isinstance(operator, OnTables) and operator.spreads_hot_keys) or operator.keys:
                 continue
             if len(inputs) < 2 or not all(reads_alone(each) and may_spread(delivered[each]) for each in inputs):
                 continue
