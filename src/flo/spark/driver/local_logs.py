@@ -7,8 +7,6 @@
 Without its native library, Hadoop sets the permissions of a file with `chmod`, which takes some milliseconds. Java does
 it itself in less than a tenth of one. The class below does that, and nothing else in another way: the files, their
 checksums and their permissions are those of Spark's `FileSystemBasedCheckpointFileManager`.
-
-Spark makes the object from the name of its class.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ import os
 
 from pyspark.sql import SparkSession
 
-from flo.spark.driver.added_classes import has_class
+from flo.sql.java import has_class
 
 SETTING = "spark.sql.streaming.checkpointFileManagerClass"
 CLASS = "flo.spark.LocalLogs"

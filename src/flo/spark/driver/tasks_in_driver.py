@@ -17,8 +17,7 @@ import struct
 from pyspark.sql import DataFrame, SparkSession
 
 from flo.shards.plan.rewrites import rewrites
-from flo.spark.driver.added_classes import has_class
-from flo.sql.java import Java, java_package
+from flo.sql.java import Java, has_class, java_package
 
 PACKAGE, NAME = "flo.spark", "TaskInDriver"
 SOURCE = """
