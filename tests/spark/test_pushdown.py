@@ -138,6 +138,9 @@ def cases() -> list[nw.Expr]:
     found += [AT.dt.hour(), AT.dt.hour() % (2**31 - 1), AT.dt.hour().is_between(8, 18), AT.dt.hour() == N]
     found += [AT.dt.to_string(form) for form in (DAY_FORMAT, *TIME_FORMATS)]
     found += [nw.when(B, C, N > 0).then(S).otherwise(nw.lit("x")), nw.when(N.is_null()).then(S).otherwise(nw.lit(""))]
+    several = nw.col("b", "c"), nw.nth(4, 5), ~nw.col("b", "c") | B, nw.col("i", "j") > 1, nw.col("i", "j") == J % 7
+    found += [nw.all_horizontal(each, ignore_nulls=False) for each in several] + [nw.nth(0) > 1]
+    found += [nw.when("b", nw.col("b", "c")).then("s").otherwise("t")]
     return found
 
 

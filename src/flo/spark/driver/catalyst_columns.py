@@ -40,23 +40,30 @@ DAYS = [f"-{number // 32:02}-{number % 32:02}" for number in range(13 * 32)]
 
 def catalyst_column(expression: nw.Expr, schema: pa.Schema) -> Column:
     """An expression of the columns of a schema, as a column of Spark."""
-    first, *more = nodes_of(expression)
-    if first.kind.name in COLUMNS:
-        (name,) = columns_named(first, schema)
-        column = sf.col(name)
-    elif first.name == "lit":
-        column = sf.lit(first.kwargs["value"])
-    else:
-        column = FUNCTIONS[first.name](first, *_arguments(first, schema))
-    for node in more:
-        if node.name not in RENAMES:
-            column = FUNCTIONS[node.name](node, column, *_arguments(node, schema))
+    (column,) = _columns(expression, schema)
     return column
 
 
+def _columns(given: object, schema: pa.Schema) -> list[Column]:
+    """An expression or a literal as columns of Spark: several if it names several columns."""
+    if not isinstance(given, nw.Expr):
+        return [sf.lit(given)]
+    first, *more = nodes_of(given)
+    if first.kind.name in COLUMNS:
+        columns = [sf.col(name) for name in columns_named(first, schema)]
+    elif first.name == "lit":
+        columns = [sf.lit(first.kwargs["value"])]
+    else:
+        columns = [FUNCTIONS[first.name](first, *_arguments(first, schema))]
+    for node in more:
+        if node.name not in RENAMES:
+            arguments = _arguments(node, schema)
+            columns = [FUNCTIONS[node.name](node, column, *arguments) for column in columns]
+    return columns
+
+
 def _arguments(node: ColumnNode, schema: pa.Schema) -> list[Column]:
-    given = arguments_of(node)
-    return [catalyst_column(each, schema) if isinstance(each, nw.Expr) else sf.lit(each) for each in given]
+    return [column for given in arguments_of(node) for column in _columns(given, schema)]
 
 
 def _is_between(node: ColumnNode, value: Column, low: Column, high: Column) -> Column:
@@ -65,9 +72,8 @@ def _is_between(node: ColumnNode, value: Column, low: Column, high: Column) -> C
     return above & (value <= high if closed in ("right", "both") else value < high)
 
 
-def _choice(node: ColumnNode, condition: Column, then: Column, *otherwise: Column) -> Column:
-    chosen = sf.when(condition, then)
-    return chosen.otherwise(otherwise[0]) if otherwise else chosen
+def _choice(condition: Column, then: Column, otherwise: Column) -> Column:
+    return sf.when(condition, then).otherwise(otherwise)
 
 
 def _split(node: ColumnNode, text: Column) -> Column:
@@ -140,6 +146,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "str.replace_all": _replaced,
     "str.split": _split,
     "str.starts_with": _of_columns(sf.startswith),
-    "when_then": _choice,
+    "when_then": _of_columns(_choice),
 }
 """For each function: its column of Spark, of its node and its operands."""
