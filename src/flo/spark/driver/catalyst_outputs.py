@@ -39,8 +39,7 @@ from flo.shards.plan.stages import STAY, Delivery, Entry, Plan
 from flo.shards.sinks.output_changes import rows_of
 from flo.shards.tasks.input_task import InputColumns
 from flo.shards.tasks.output_files import Output
-from flo.spark.driver.catalyst_steps import CatalystStep
-from flo.spark.driver.pushdown import is_pushed_down, passes_rows, passes_unchanged
+from flo.spark.driver.pushdown import CatalystStep, is_pushed_down, passes_rows, passes_unchanged
 from flo.tables.checkpoint.folders import Local, Writes, folder
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import Columns, layout_of

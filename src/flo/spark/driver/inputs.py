@@ -32,7 +32,7 @@ from flo.spark.arrow_rows import arrow_schema, arrow_type
 from flo.spark.driver.catalyst_outputs import SCAN, RowsOfOutput, rows_of_outputs
 from flo.spark.driver.file_statistics import UnreadColumns, streaming_files
 from flo.spark.driver.narrow_inputs import narrow_input
-from flo.spark.driver.pushdown import are_distinct_names, expression_of, is_pushed_down, passes_rows, push_down
+from flo.spark.driver.pushdown import CatalystStep, are_distinct_names, expression_of, is_pushed_down, passes_rows
 from flo.spark.driver.python_errors import MISFIT
 from flo.spark.driver.source_scans import SourceScan
 from flo.sql.catalyst import quoted
@@ -163,7 +163,7 @@ def bind_input(
     if counted:
         frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
     for operator in native.operators:
-        frame = push_down(frame, operator, beside)
+        frame = CatalystStep.of(operator, beside).over(frame)
     return BoundInput(
         frame, native.entry, position, counted=counted, whole_files=whole_files, written=written, unread=unread
     )

@@ -16,18 +16,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import narwhals as nw
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
 
 from flo.columns.evaluation import ColumnFunction, FunctionCall, arguments_of, every_node
 from flo.columns.expression import Expression
 from flo.shards.tasks.input_task import OFFSET, PARTITION
 from flo.spark.driver.catalyst_columns import DAY_FORMAT, TIME_FORMATS, catalyst_column
+from flo.sql.java import Java, list_of
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operators.elementwise import CountedTables, FilterTables, MapTables
 from flo.tables.values import layout_of
@@ -178,13 +181,38 @@ def passes_rows(operator: Any) -> bool:
     return of_bag and isinstance(operator.outputs[0], (Bag, ZSet))
 
 
-def push_down(frame: DataFrame, operator: Any, beside: Iterable[str] = ()) -> DataFrame:
-    """Runs a map or a filter in Catalyst, and keeps the columns `beside` those of the rows."""
-    columns = catalyst_columns(operator)
-    return frame.where(*columns) if isinstance(operator, FilterTables) else frame.select(*beside, *columns)
+@dataclass(frozen=True)
+class CatalystStep:
+    """A filter or a projection of DataFrames. It is made once and run on each micro-batch: to make a column takes
+    several calls of Java, and a projection has many columns."""
+
+    name: str
+    """The method of Spark's Dataset."""
+    given: Java
+    """The condition, or the sequence of columns."""
+
+    @classmethod
+    def where(cls, condition: Column) -> Self:
+        return cls("filter", condition._jc)
+
+    @classmethod
+    def select(cls, columns: Iterable[Column]) -> Self:
+        return cls("select", list_of([each._jc for each in columns]))
+
+    @classmethod
+    def of(cls, operator: Any, beside: Iterable[str] = ()) -> Self:
+        """A map or a filter that Catalyst may run, which keeps the columns `beside` those of the rows."""
+        columns = _columns_of(operator)
+        if isinstance(operator, FilterTables):
+            return cls.where(*columns)
+        return cls.select([*map(sf.col, beside), *columns])
+
+    def over(self, frame: DataFrame) -> DataFrame:
+        """The rows of a DataFrame after it."""
+        return DataFrame(getattr(frame._jdf, self.name)(self.given), frame.sparkSession)
 
 
-def catalyst_columns(operator: Any) -> list[Column]:
+def _columns_of(operator: Any) -> list[Column]:
     """The columns of a map, or the condition of a filter, as columns of Spark."""
     expression = expression_of(operator)
     given, schema = expression.inputs[0].schema, expression.schema
