@@ -16,7 +16,7 @@ import flo
 from flo.shards.plan.rewrites import rewrites
 from flo.spark.driver import lasting_tasks
 from flo.spark.driver.python_errors import WorkerLost
-from flo.spark.driver.tasks_in_driver import collect_in_driver
+from flo.spark.driver.tasks_in_driver import LOCAL, collect_in_driver
 from tests.spark.harness import fed, values
 from tests.spark.shops import DATA, everything, expected, snapshot
 from tests.spark.sources import files
@@ -54,6 +54,12 @@ def test_states_and_results_are_those_of_jobs(spark: Any, tmp_path: Path, monkey
     assert jobs_of(spark, jobs) == few + ways.count(True)
     assert values(here) == values(jobs) == expected(len(DATA))
     assert snapshot(str(tmp_path / "here" / "checkpoint")) == snapshot(str(tmp_path / "jobs" / "checkpoint"))
+
+
+def test_masters_whose_tasks_run_elsewhere_or_again() -> None:
+    """`local[2, 4]` runs a task up to four times."""
+    masters = ["local", "local[2]", "local[*]", "local[2, 4]", "local[*,4]", "local-cluster[1, 1, 512]", "yarn"]
+    assert [master for master in masters if LOCAL.fullmatch(master)] == ["local", "local[2]", "local[*]"]
 
 
 class Number(NamedTuple):

@@ -3,8 +3,8 @@
     as a rule    plan ─> closures checked and pickled ─> two schedulers ─> thread of a task: unpickles, computes rows
     here         plan ─> the thread that waits for the job anyway: computes rows
 
-With a local master, a task runs in the JVM of the driver. What surrounds it takes longer than a few rows. The rows, the
-process of Python, its messages and its errors are the same in both ways, as the same RDD is computed.
+With a local master, a task runs in the JVM of the driver, and once. What surrounds it takes longer than a few rows. The
+rows, the process of Python, its messages and its errors are the same in both ways, as the same RDD is computed.
 
 Only rows that Catalyst reads from files, selects and filters are computed so. It needs no other tasks for them, and
 counts them in objects of the driver. Other plans run as jobs.
@@ -12,6 +12,7 @@ counts them in objects of the driver. Other plans run as jobs.
 
 from __future__ import annotations
 
+import re
 import struct
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from flo.shards.plan.rewrites import rewrites
 from flo.sql.java import Java, has_class, java_package
 
+LOCAL = re.compile(r"local(\[[^,]*\])?")
 PACKAGE, NAME = "flo.spark", "TaskInDriver"
 SOURCE = """
 package flo.spark;
@@ -151,9 +153,8 @@ public class TaskInDriver {
 
 def task_in_driver(spark: SparkSession, task: Java, columns: Java, column: int) -> Java | None:
     """A task, planned for rows with these columns, which gives a column of bytes, as one that runs in the driver. None
-    if executors are processes of their own."""
-    master = str(spark.sparkContext.master)
-    is_local = master.partition("[")[0] == "local"
+    if executors are processes of their own, or if Spark shall run tasks again that fail, as with `local[2, 4]`."""
+    is_local = LOCAL.fullmatch(spark.sparkContext.master)
     if not (rewrites.tasks_in_driver and is_local and has_class(spark, f"{PACKAGE}.{NAME}", SOURCE)):
         return None
     return getattr(java_package(PACKAGE), NAME)(spark.sparkContext._jsc.sc(), task, columns, column)
