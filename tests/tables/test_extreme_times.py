@@ -217,3 +217,24 @@ def test_tables_agree_with_values_on_extreme_times(seed: int) -> None:
     parts = [{"rows": {0: rows(), 1: rows()}} for _ in range(3)]
     expected = outcome(on_values, flow, parts)
     assert outcome(on_tables, flow, parts) == expected
+
+
+@pytest.mark.parametrize("verb", ["tumbling", "session", "sliding"])
+@pytest.mark.parametrize(
+    ("kind", "size", "given"),
+    [
+        (Whole, 2**63, [FIRST, -1, 0, LAST]),
+        (Whole, 2**100, [FIRST, LAST]),
+        (Dated, timedelta(days=200_000_000), [datetime(1969, 1, 1), datetime(1970, 1, 1), datetime(2024, 1, 1)]),
+    ],
+)
+def test_sizes_of_more_than_64_bits(verb: str, kind: Any, size: Any, given: list[Any]) -> None:
+    """Also those of a timedelta, in microseconds."""
+    flow = flo.Flow("long")
+    rows = flow.input("rows", flo.Sequence[kind], bounded=True)
+    sizes = (size, size) if verb == "sliding" else (size,)
+    flow.output("counts", counts(getattr(rows, verb)(*sizes, "at")))
+    data = [kind(0, time) for time in given]
+    found = flow.run(rows=data)["counts"]
+    assert flow.on(flo.here).run(rows=data)["counts"]["value"].to_pylist() == found
+    assert sum(found) == len(data)

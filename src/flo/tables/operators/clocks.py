@@ -415,17 +415,18 @@ class NoTime(ElementError):
 
 
 def kind_of(time: Any, durations: list[TimeValue]) -> type | None:
-    """int, float or timedelta: what the times are counted in; None if times or durations are neither of these alone."""
+    """int, float or timedelta: what the times are counted in; None if times or durations are neither of these alone, or
+    if a duration is too large for the type of the times."""
     layout = time.layout if isinstance(time, Expression) else Layout.of(returned_type(time))
     arrow = layout.cells[0].arrow if layout is not None and layout.form == "value" else pa.null()
-    kinds = set(map(type, durations))
+    kinds, fits = set(map(type, durations)), all(span_of(duration) < 1 << 63 for duration in durations)
     if pa.types.is_integer(arrow) and arrow != pa.uint64():
-        return int if kinds <= {int} else None
+        return int if kinds <= {int} and fits else None
     if pa.types.is_floating(arrow):
         exact = kinds <= {int, float} and all(duration < EXACT for duration in durations)
         return float if exact else None
     if pa.types.is_date32(arrow) or (pa.types.is_timestamp(arrow) and arrow.unit != "ns"):
-        return timedelta if kinds <= {timedelta} else None
+        return timedelta if kinds <= {timedelta} and fits else None
     return None
 
 
