@@ -63,6 +63,7 @@ from flo.tables.values import layout_of
 from flo.values.event_time import no_bound
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
+from flo.values.partitioned import Partitioned
 
 OPENS = "opens/"
 """The column with the first window of a waiting row that it is not late for. No field of a Python class can have this
@@ -272,7 +273,8 @@ class WindowTables(EmitsWindows):
 
 def can_wait(rows: Collection) -> bool:
     """Whether no column of these rows has the name of one that stands beside them while they wait."""
-    return {ARRIVAL, TIME, OPENS}.isdisjoint(layout_of(rows).names)
+    of = rows.inner if isinstance(rows, Partitioned) else rows
+    return {ARRIVAL, TIME, OPENS}.isdisjoint(layout_of(of).names)
 
 
 class ByWindow(NamedTuple):
