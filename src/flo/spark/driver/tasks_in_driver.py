@@ -154,7 +154,7 @@ public class TaskInDriver {
 def task_in_driver(spark: SparkSession, task: Java, columns: Java, column: int) -> Java | None:
     """A task, planned for rows with these columns, which gives a column of bytes, as one that runs in the driver. None
     if executors are processes of their own, or if Spark shall run tasks again that fail, as with `local[2, 4]`."""
-    is_local = LOCAL.fullmatch(spark.sparkContext.master)
+    is_local = LOCAL.fullmatch(str(spark.sparkContext.master))
     if not (rewrites.tasks_in_driver and is_local and has_class(spark, f"{PACKAGE}.{NAME}", SOURCE)):
         return None
     return getattr(java_package(PACKAGE), NAME)(spark.sparkContext._jsc.sc(), task, columns, column)
