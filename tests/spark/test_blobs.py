@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from flo.shards.tasks import context
 from flo.shards.tasks.blobs import (
     ALIGNED,
     GROWN,
+    LARGE,
     PIECE,
     REPORT,
     SCHEMA,
@@ -94,6 +96,20 @@ def test_a_packed_table_has_the_size_that_it_needs(rows: int) -> None:
     write_packed(table, sink)
     assert packed.equals(sink.getvalue())
     assert unpack_table(packed).equals(table.cast(pa.schema([("n", pa.int64()), WEIGHT_FIELD])))
+
+
+def test_large_blobs_are_in_files_until_they_arrive(tmp_path: Path) -> None:
+    large, small = pa.table({"n": np.arange(LARGE // 8)}), pa.table({"n": np.arange(LARGE // 8 - 1)})
+    sent = [Blob(number, number, 0, table=each) for number, each in enumerate((large, small))]
+    batches = [each.batch(str(tmp_path)) for each in sent]
+    assert batches[0].num_rows == 1
+    assert len(list(tmp_path.iterdir())) == 1
+    received = sorted(read_blobs(batches), key=lambda blob: blob.shard)
+    passed_on = sorted(read_blobs([each.batch() for each in received]), key=lambda blob: blob.shard)
+    for (file,) in [list(tmp_path.iterdir())]:
+        file.unlink()
+    for found in (received, passed_on):
+        assert [each.rows() for each in found] == [large, small]
 
 
 def test_ends_and_notes_stay_apart() -> None:

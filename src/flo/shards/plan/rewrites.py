@@ -30,6 +30,8 @@ class Rewrites:
     """Catalyst writes outputs if it runs all that they depend on."""
     direct_reads: bool = True
     """Such an output is one plan with the files that it reads."""
+    blob_files: bool = True
+    """With a local master, tasks hand many rows to each other in files, past Spark's shuffle."""
     tasks_in_driver: bool = True
     """With a local master, a small micro-batch over files runs in the thread of its query, without a job of Spark."""
 

@@ -13,13 +13,20 @@ may arrive in any order.
 
 A shuffle moves a few rows that each hold many bytes. Its cost therefore follows the number of bytes and not the number
 of user rows, and Spark never decodes the data.
+
+If all tasks run on one machine, a large blob is written to a file, and its only row has the path in place of the data:
+
+    0      0         2       0     no     -1     /tmp/spark-…/3f2a…
+
+The receiver maps the file. A task that passes the blob on passes on the path.
 """
 
 from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import itemgetter
@@ -37,6 +44,10 @@ MOST_BYTES = 1 << 25
 """Approximate upper limit for the size of a blob."""
 PIECE, ROWS = 1 << 14, 1 << 12
 """Bytes of a blob per row, and rows per batch. Spark limits a batch by its number of rows only."""
+IN_FILE = -1
+"""The number of the piece whose data is the path of a file with the whole blob."""
+LARGE = 1 << 17
+"""A blob of so many bytes is written to a file, if it can be: for a smaller one that takes as long as to send it."""
 GROWN = 1 << 17
 """A table of at most so many bytes is packed into memory that grows. For a larger one the size is computed first, which
 takes less time than to copy what is there."""
@@ -77,6 +88,8 @@ class Blob:
     data: pa.Buffer | None = None
     table: pa.Table | None = None
     """Rows that are not packed: they are packed when they leave the process."""
+    file: str | None = None
+    """The file that its data is mapped from."""
 
     @property
     def has_content(self) -> bool:
@@ -98,16 +111,29 @@ class Blob:
         """The same with packed rows."""
         return self if self.table is None else replace(self, data=pack_table(self.table), table=None)
 
-    def batch(self) -> pa.RecordBatch:
-        """One row for each piece of the data."""
+    def batch(self, folder: str | None = None) -> pa.RecordBatch:
+        """One row for each piece of the data; or one row alone if the data is in a file, or should be, in a folder."""
+        if self.file is not None:
+            return self._rows([IN_FILE], pa.array([self.file.encode()]))
         if self.table is not None:
-            return self.packed().batch()
+            large = folder is not None and self.size >= LARGE
+            return (self._written(f"{folder}/{uuid.uuid4().hex}") if large else self.packed()).batch()
         size = 0 if self.data is None else self.data.size
         pieces = 1 if self.delivery == REPORT else max(1, -(-size // PIECE))
+        return self._rows(range(pieces), self._data(pieces))
+
+    def _rows(self, pieces: Sequence[int], data: pa.Array) -> pa.RecordBatch:
+        """A row for each of some pieces."""
         plain = (self.shard, self.delivery, self.origin, self.part, self.ended)
-        arrays = [pa.repeat(pa.scalar(item, field.type), pieces) for item, field in zip(plain, SCHEMA, strict=False)]
-        arrays += [pa.array(range(pieces), pa.int32()), self._data(pieces)]
-        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+        count = len(pieces)
+        arrays = [pa.repeat(pa.scalar(item, field.type), count) for item, field in zip(plain, SCHEMA, strict=False)]
+        return pa.RecordBatch.from_arrays([*arrays, pa.array(pieces, pa.int32()), data], schema=SCHEMA)
+
+    def _written(self, file: str) -> Blob:
+        """The same with its rows packed into a file."""
+        with pa.OSFile(file, "wb") as sink:
+            write_packed(self.table, sink)
+        return replace(self, table=None, file=file)
 
     def _data(self, pieces: int) -> pa.Array:
         """The data in pieces, without a copy."""
@@ -128,11 +154,19 @@ def read_blobs(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
             blob = Blob(shard, delivery, origin, part, ended)
             if each is None or delivery == REPORT:
                 yield replace(blob, data=each)
+            elif piece == IN_FILE:
+                yield _mapped(blob, each.to_pybytes().decode())
             else:
                 waiting.setdefault(blob, []).append((piece, each))
     for blob in list(waiting):
         pieces = sorted(waiting.pop(blob), key=itemgetter(0))
         yield replace(blob, data=_join_pieces([data for _, data in pieces]))
+
+
+def _mapped(blob: Blob, file: str) -> Blob:
+    """A blob whose data is in a file."""
+    with pa.memory_map(file) as source:
+        return replace(blob, data=source.read_buffer(), file=file)
 
 
 def _slice_buffers(column: pa.Array) -> list[pa.Buffer | None]:

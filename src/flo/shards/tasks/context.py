@@ -82,6 +82,8 @@ class MicroBatch:
     """Versions before the oldest that are kept, because they have tags."""
     memory: int | None = None
     """How many bytes of state a process keeps in memory; None if all."""
+    blobs: str | None = None
+    """A folder for large blobs, if all tasks run on one machine; None if all travel with the engine."""
     begun: int = field(kw_only=True)
     """The first micro-batch of this start of the query. Files of states since then are not verified again: this start
     has written them, has verified them when it read them, or has found them where it would have written them."""

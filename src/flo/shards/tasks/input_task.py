@@ -101,9 +101,11 @@ class InputTask:
     """The checkpoint that diverted rows are written to; None if a row that does not fit is an error."""
     hot: Hot = field(default_factory=dict)
     """The hot keys of joins."""
+    blobs: str | None = None
+    """The folder for large blobs, if there is one."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (blob.batch() for blob in self.run(context.task_number(), batches))
+        return (blob.batch(self.blobs) for blob in self.run(context.task_number(), batches))
 
     def run(self, origin: int, batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
         """Yields what it sends, and the report. `origin` is the number of the task."""

@@ -102,7 +102,7 @@ class StageTask:
         writes = Writes()
         try:
             for blob in self.run(task, received, writes):
-                yield blob.batch()
+                yield blob.batch(self.batch.blobs)
             yield finish_writes(writes, task, self.code.load()[0].level, self.batch).batch()
         except FloError as error:
             yield report_blob(0, 0, error).batch()

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ from flo.shards.checkpoint.retention import Retention
 from flo.shards.evolution.held_rows_task import send_nothing
 from flo.shards.micro_batches import MicroBatches, Outcome
 from flo.shards.plan.planning import holds_segment
+from flo.shards.plan.rewrites import rewrites
 from flo.shards.plan.stages import Native, Plan, Stage
 from flo.shards.tasks.blobs import REPORT, SCHEMA, Blob, raise_reported, read_blobs, unpickle
 from flo.shards.tasks.context import Code, LoadedCode, MicroBatch
@@ -114,6 +117,15 @@ class SparkMicroBatches(MicroBatches):
         """What executors hold for the micro-batch that runs: rows that Catalyst reads, beside those that pass by."""
 
     @cached_property
+    def _blob_folder(self) -> str | None:
+        """A folder among Spark's own temporary files, where tasks hand large blobs to each other, if all tasks run on
+        this machine, and what Spark writes need not be encrypted."""
+        context = self.spark.sparkContext
+        is_encrypted = context.getConf().get("spark.io.encryption.enabled", "false") == "true"
+        is_local = str(context.master).partition("[")[0] == "local" and not is_encrypted
+        return f"{context._temp_dir}/blobs-{self.run}" if is_local and rewrites.blob_files else None
+
+    @cached_property
     def _shard(self) -> Column:
         return col("shard")  # modulo the number of tasks, it is the number of the task
 
@@ -169,8 +181,9 @@ class SparkMicroBatches(MicroBatches):
 
     def read_inputs(self, rows: DataFrame, batch: MicroBatch | None = None, task: InputTask | None = None) -> DataFrame:
         """The rows of inputs as blobs, addressed to shards."""
-        hot = hot_in(batch.state_versions) if batch is not None else {}
-        task = replace(task or self._input_task, hot=hot)
+        task = task or self._input_task
+        if batch is not None:
+            task = replace(task, hot=hot_in(batch.state_versions), blobs=batch.blobs)
         return rows.mapInArrow(SparkTask(self._input_names, task), BLOBS)
 
     def _run_again(self, rows: DataFrame, run: Callable[[DataFrame], Outcome], started: float) -> Outcome:
@@ -187,7 +200,7 @@ class SparkMicroBatches(MicroBatches):
         """Runs the first micro-batch, with the rows of batch inputs and, at version 0, the literals of the program."""
         self._counted_before = {}
         self._check_unread(version)
-        batch = self.micro_batch(version, ended)
+        batch = replace(self.micro_batch(version, ended), blobs=self._blob_folder)
         spark = frames[0].sparkSession if frames else self.spark
 
         def run(rows: DataFrame | None = None) -> Outcome:
@@ -203,7 +216,7 @@ class SparkMicroBatches(MicroBatches):
         """Runs a micro-batch on the rows of inputs, in one task if it is probably small."""
         self._counted_before = {}
         self._check_unread(version)
-        batch = self.micro_batch(version, ended)
+        batch = replace(self.micro_batch(version, ended), blobs=self._blob_folder)
         if not self._is_probably_small(rows, batch):
             return self._run_large(rows, batch)
         started = time.monotonic()
@@ -351,6 +364,8 @@ class SparkMicroBatches(MicroBatches):
         on what it did before."""
         started, version = time.monotonic(), batch.version
         try:
+            if batch.blobs is not None:
+                os.makedirs(batch.blobs, exist_ok=True)
             frame = self._add_natives(frame, 0, version)
             for number, code in enumerate(stages or self.stages, 1):
                 task = StageTask(code, batch)
@@ -364,6 +379,8 @@ class SparkMicroBatches(MicroBatches):
             return self._outcome(frame, version, collected, started, self.tasks)
         finally:
             self._release()
+            if batch.blobs is not None:
+                shutil.rmtree(batch.blobs, ignore_errors=True)
 
     def _add_stage(self, frame: DataFrame, task: Any) -> DataFrame:
         return frame.repartitionById(self.tasks, self._shard).mapInArrow(task, BLOBS)
