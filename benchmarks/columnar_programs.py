@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,9 +125,10 @@ def windows(scale: float, folder: Path) -> Workload:
     return Workload("windowed sums", windows_flow, deltas, count, "sums", at_once, expected)
 
 
-def groups_flow() -> flo.Flow:
+def groups_flow(inputs: Sequence[str] = ("rows",)) -> flo.Flow:
     flow = flo.Flow("groups")
-    flow.output("sums", flow.input("rows", flo.ZSet[Row]).group_by("k").agg(v=flo.sum("v")))
+    rows = reduce(lambda left, right: left.union(right), [flow.input(name, flo.ZSet[Row]) for name in inputs])
+    flow.output("sums", rows.group_by("k").agg(v=flo.sum("v")))
     return flow
 
 

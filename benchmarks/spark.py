@@ -148,7 +148,7 @@ def chain(bench: Bench) -> None:
 
 def floor(bench: Bench) -> None:
     data, _ = bench.data("floor", lambda scale, folder: spark_data.ten_rows(folder))
-    sides = {"flo": "floor-flo", "native": "floor-native", "native, in foreachBatch": "floor-each"}
+    sides = {"flo": "floor-flo-1", "native": "floor-native", "native, in foreachBatch": "floor-each"}
     found = {name: bench.side(side, data) for name, side in sides.items()}
     rows = [
         [name, f"{settled(each):,.0f} ms", f"{min(each['batches']):,.0f} ms", times(each, found["flo"])]
@@ -157,6 +157,13 @@ def floor(bench: Bench) -> None:
     table("A micro-batch of ten rows, grouped sum", ["", "median of the last ten", "least", "/ flo"], rows)
     phases = [[name, f"{spent:,.0f} ms"] for name, spent in found["flo"]["phases"].items()]
     table("Where the time of flo goes", ["phase", "median of the last ten"], phases)
+    more = {1: found["flo"], **{inputs: bench.side(f"floor-flo-{inputs}", data) for inputs in (2, 4)}}
+    rows = []
+    for inputs, each in more.items():
+        slope = "" if inputs == 1 else f"{(settled(each) - settled(more[1])) / (inputs - 1):,.0f} ms"
+        rows.append([str(inputs), f"{settled(each):,.0f} ms", f"{min(each['batches']):,.0f} ms", slope])
+    columns = ["inputs of ten rows, added up together", "median of the last ten", "least", "for each further input"]
+    table("More inputs", columns, rows)
 
 
 def growth(bench: Bench) -> None:

@@ -19,6 +19,8 @@ SETTLED = 10
 
 
 WARM = "warm"
+INPUTS = ("rows", "rows2", "rows3", "rows4")
+"""The inputs of a program that reads ten rows from each."""
 """The folder with less of the same data, which a side runs on before it is measured."""
 
 
@@ -70,9 +72,11 @@ def chain(scale: float, folder: Path) -> pl.DataFrame:
 
 
 def ten_rows(folder: Path) -> None:
-    """20 files of ten rows. Those to warm up are ten times as many: Java compiles what has run hundreds of times."""
+    """20 files of ten rows for each input. Those to warm up are ten times as many: Java compiles what has run hundreds
+    of times."""
     rng, count = np.random.default_rng(4), DELTAS * (10 if folder.name == WARM else 1)
-    write_in_turn([_rows(rng, TEN, 100) for _ in range(count)], folder / "rows")
+    for name in INPUTS:
+        write_in_turn([_rows(rng, TEN, 100) for _ in range(count)], folder / name)
 
 
 def few_or_many(rows: int, scale: float, folder: Path) -> list[list[int]]:

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession, functions
 
 import flo
 from benchmarks.columnar_programs import LATENESS, SECOND, WEIGHTS, groups_flow, join_flow
-from benchmarks.spark_data import WARM
+from benchmarks.spark_data import INPUTS, WARM
 from benchmarks.spark_flows import by_window, chain_flow, of_all_events, per_key_windows
 from flo.spark.session import embedded
 
@@ -166,11 +166,15 @@ def chain_native(side: Side) -> Measured:
     return {**found, "result": result, "refused": refused}
 
 
-def floor_flo(side: Side) -> Measured:
-    found = side.flo(groups_flow(), {"rows": side.stream("rows")}, {"sums": "noop"})
-    phases = [each.figures.phases for each in found["query"].progress][-10:]
-    found["phases"] = {name: 1e3 * statistics.median(each.get(name, 0.0) for each in phases) for name in phases[-1]}
-    return found
+def floor_flo(inputs: int) -> Callable[[Side], Measured]:
+    def run(side: Side) -> Measured:
+        names = INPUTS[:inputs]
+        found = side.flo(groups_flow(names), {name: side.stream(name) for name in names}, {"sums": "noop"})
+        phases = [each.figures.phases for each in found["query"].progress][-10:]
+        found["phases"] = {name: 1e3 * statistics.median(each.get(name, 0.0) for each in phases) for name in phases[-1]}
+        return found
+
+    return run
 
 
 def floor_native(side: Side) -> Measured:
@@ -210,7 +214,7 @@ SIDES: dict[str, Callable[[Side], Measured]] = {
     "windows-native": windows_native,
     "chain-flo": chain_flo,
     "chain-native": chain_native,
-    "floor-flo": floor_flo,
+    **{f"floor-flo-{inputs}": floor_flo(inputs) for inputs in (1, 2, 4)},
     "floor-native": floor_native,
     "floor-each": floor_each,
     **{f"shards-{count}": shards_flo(count) for count in (10, 100, 1000)},
