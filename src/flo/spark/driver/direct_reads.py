@@ -18,7 +18,6 @@ from typing import Self
 
 from pyspark.sql import DataFrame
 
-from flo.shards.plan.rewrites import rewrites
 from flo.spark.driver.file_statistics import count_rows
 from flo.spark.driver.inputs import counter_name
 from flo.sql.java import Java, java_package, scala_object
@@ -44,7 +43,7 @@ class DirectRead:
     def of(cls, rows: DataFrame, execution: Java | None, counted: bool) -> Self | None:
         """Return how a micro-batch is read; None if it does more than to read files, to compute columns and to filter,
         or if its rows are to be counted and the driver cannot."""
-        if not rewrites.direct_reads or execution is None:
+        if execution is None:
             return None
         node, above = execution.optimizedPlan(), []
         patterns = scala_object(java_package("org.apache.spark.sql.catalyst.trees"), "TreePattern")

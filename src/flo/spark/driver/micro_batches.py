@@ -101,6 +101,8 @@ class SparkMicroBatches(MicroBatches):
         self.widths = RowWidths()
         self.written: tuple[WrittenOutput, ...] = ()
         """The outputs that Catalyst writes."""
+        self._reads_directly = rewrites.direct_reads
+        """Whether such an output may be one plan with the files that it reads."""
         pickle_with_spark()
         self.stages = [self._code_of(stage) for stage in plan.stages]
         self._stages_beside = self.stages
@@ -295,7 +297,7 @@ class SparkMicroBatches(MicroBatches):
 
     def _read_directly(self, rows: DataFrame) -> DirectRead | None:
         """The micro-batch as a plan over files, if its rows can be counted without Spark."""
-        if self.counted and not self._counted_in_files:
+        if not self._reads_directly or (self.counted and not self._counted_in_files):
             return None
         return DirectRead.of(rows, self._streaming_execution(), bool(self.counted))
 
