@@ -19,9 +19,9 @@ SETTLED = 10
 
 
 WARM = "warm"
+"""The folder with less of the same data, which a side runs on before it is measured."""
 INPUTS = ("rows", "rows2", "rows3", "rows4")
 """The inputs of a program that reads ten rows from each."""
-"""The folder with less of the same data, which a side runs on before it is measured."""
 
 
 def write_in_turn(tables: list[pa.Table], folder: Path) -> None:
