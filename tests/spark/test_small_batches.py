@@ -42,8 +42,16 @@ def test_inputs_with_many_partitions_are_read_by_tasks_of_their_own(
     spark: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(micro_batches, "READ_TOGETHER", 0)
+    folders, read_inputs = [], SparkMicroBatches.read_inputs
+
+    def noted(self: SparkMicroBatches, rows: Any, batch: Any = None, task: Any = None) -> Any:
+        folders.append(batch.blobs)
+        return read_inputs(self, rows, batch, task)
+
+    monkeypatch.setattr(SparkMicroBatches, "read_inputs", noted)
     pieces = [sales(100 * version, 5) for version in range(3)]
     query = fed(spark, sums(), {"sales": pieces}, tmp_path)
+    assert folders[-1] is None  # there is one for blobs while stages run
     assert [outcome.taken["sales"] for outcome in query.progress] == [5, 5, 5]
     assert values(query) == dict(sums().run(sales=merged([{"sales": piece} for piece in pieces])["sales"]))
 

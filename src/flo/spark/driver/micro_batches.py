@@ -218,7 +218,7 @@ class SparkMicroBatches(MicroBatches):
         """Runs a micro-batch on the rows of inputs, in one task if it is probably small."""
         self._counted_before = {}
         self._check_unread(version)
-        batch = replace(self.micro_batch(version, ended), blobs=self._blob_folder)
+        batch = self.micro_batch(version, ended)
         if not self._is_probably_small(rows, batch):
             return self._run_large(rows, batch)
         started = time.monotonic()
@@ -256,6 +256,7 @@ class SparkMicroBatches(MicroBatches):
         return self.spark._jsparkSession.streams().get(streaming).streamingQuery().lastExecution()
 
     def _run_large(self, rows: DataFrame, batch: MicroBatch) -> Outcome:
+        batch = replace(batch, blobs=self._blob_folder)
         if self.written:
             self.widths.expect_wide(rows)
             return self._write_outputs(rows, batch)
