@@ -195,6 +195,7 @@ def read_back(run, fewest=module.FEWEST_NARROWED):
     data = sink.getvalue()
     stored = pa.ipc.open_file(data).read_all().schema
     assert (module.NARROWED in stored.metadata) == (fewest <= run.rows)
+    assert (module.EXACT in stored.metadata) == (fewest > run.rows)  # others do not read such integers as they are
     return module.read_ipc(run.columns, pa.BufferReader(data))
 
 

@@ -289,6 +289,9 @@ NUMBERS = "#"
 """The last column of a stored run: the key numbers, so that they need not be computed again."""
 NARROWED = b"narrowed"
 """The metadata of a stored run with integers in fewer bytes than they have in memory: the places of their columns."""
+EXACT, EXACT_NARROWED = b"exact", b"exact narrowed"
+"""The metadata that each stored run has: whether its key numbers are exact. With narrowed integers it has another name,
+so that a Flo that does not widen them fails."""
 FEWEST_NARROWED = 1 << 10
 """With fewer rows, it takes longer to look for such integers than to write them."""
 NARROW = [(1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32())]
@@ -321,7 +324,7 @@ class Content:
 def write_ipc(run: Run, sink: Any) -> None:
     """Write the run as an Arrow file of one batch, without weights of 1 and key numbers that the columns imply, and
     with integers in as few bytes as they need: most of the time goes into the digest of the file."""
-    table, metadata = run.table, {"exact": str(int(run.keys.exact))}
+    table, metadata = run.table, dict[str, str]()
     if WEIGHT in table.column_names and run.once:
         metadata["once"] = str(table.schema.get_field_index(WEIGHT))
         table = table.drop_columns([WEIGHT])
@@ -333,6 +336,7 @@ def write_ipc(run: Run, sink: Any) -> None:
     table, places = _narrow(table)
     if places:
         metadata[NARROWED.decode()] = ",".join(map(str, places))
+    metadata = {(EXACT_NARROWED if places else EXACT).decode(): str(int(run.keys.exact)), **metadata}
     write_table(table.replace_schema_metadata(metadata), sink)
 
 
@@ -371,7 +375,8 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     """Read a run that `write_ipc` wrote."""
     table = pa.ipc.open_file(source).read_all()
     metadata = table.schema.metadata
-    exact, table = metadata[b"exact"] == b"1", table.replace_schema_metadata(None)
+    exact = metadata[EXACT if EXACT in metadata else EXACT_NARROWED] == b"1"
+    table = table.replace_schema_metadata(None)
     for place in metadata[NARROWED].split(b",") if NARROWED in metadata else ():
         table = _with_type(table, int(place), INT64)
     if b"once" in metadata:
