@@ -98,6 +98,12 @@ def test_a_packed_table_has_the_size_that_it_needs(rows: int) -> None:
     assert unpack_table(packed).equals(table.cast(pa.schema([("n", pa.int64()), WEIGHT_FIELD])))
 
 
+def test_a_file_that_cannot_be_written_is_named_with_the_setting(tmp_path: Path) -> None:
+    blob = Blob(0, 0, 0, table=pa.table({"n": np.arange(LARGE)}))
+    with pytest.raises(OSError, match=rf"`spark.local.dir`, to '{tmp_path}/gone/.*No such file"):
+        blob.batch(f"{tmp_path}/gone")
+
+
 def test_large_blobs_are_in_files_until_they_arrive(tmp_path: Path) -> None:
     large, small = pa.table({"n": np.arange(LARGE // 8)}), pa.table({"n": np.arange(LARGE // 8 - 1)})
     sent = [Blob(number, number, 0, table=each) for number, each in enumerate((large, small))]

@@ -131,8 +131,11 @@ class Blob:
 
     def _written(self, file: str) -> Blob:
         """The same with its rows packed into a file."""
-        with pa.OSFile(file, "wb") as sink:
-            write_packed(self.table, sink)
+        try:
+            with pa.OSFile(file, "wb") as sink:
+                write_packed(self.table, sink)
+        except OSError as error:
+            raise OSError(f"a task cannot write rows to `spark.local.dir`, to {file!r}: {error}") from None
         return replace(self, table=None, file=file)
 
     def _data(self, pieces: int) -> pa.Array:
