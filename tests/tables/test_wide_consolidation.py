@@ -39,7 +39,9 @@ def check(rows: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("distinct", [3, 400, 10**9])
-@pytest.mark.parametrize("kinds", [("int", "str"), ("float", "str"), ("str",), ("int", "time"), ("int", "time", "str")])
+@pytest.mark.parametrize(
+    "kinds", [("int", "str"), ("float", "str"), ("str",), ("int",), ("int", "time"), ("int", "time", "str")]
+)
 def test_many_rows(kinds: tuple[str, ...], distinct: int) -> None:
     rng = random.Random(distinct)
     draw = {
@@ -59,6 +61,20 @@ def test_rows_that_increase_stay_as_they_are() -> None:
     rows = table(columns, [1] * (2 * MANY))
     assert consolidate_table(rows) is rows
     assert consolidate_table(table(columns, [0, *[1] * (2 * MANY - 1)])).num_rows == 2 * MANY - 1
+
+
+@pytest.mark.parametrize("high", [50, 2**63 - 1])
+def test_few_equal_rows_do_not_move_the_others(high: int) -> None:
+    count = 3 * MANY
+    numbers = [(at * 7919) % count for at in range(count)]
+    numbers[5:9] = [numbers[20], -high, -high, numbers[20]]
+    weights = [1] * count
+    weights[6], weights[7], weights[8], weights[30] = 2, -2, 2**62, 0
+    rows = table({"a": numbers, "b": [number % 3 for number in numbers]}, weights)
+    check(rows)
+    found = consolidate_table(rows).to_pydict()
+    assert found["a"][:25] == [*numbers[:5], *numbers[9:20], *numbers[21:30]]
+    assert dict(zip(found["a"], found[WEIGHT], strict=True))[numbers[20]] == 2**62 + 2
 
 
 @pytest.mark.parametrize("high", [2**62, -(2**62), 7])

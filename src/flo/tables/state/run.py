@@ -48,7 +48,7 @@ from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 LARGE = 1 << 20
 """A run with at least so many rows saves memory: its index is coarser, and its key numbers may be computed."""
-PER_ENTRY, OF_LARGE, OF_MAPPED = 2, 4, 256
+PER_ENTRY, OF_LARGE, OF_MAPPED = 1, 4, 256
 """Average rows per index entry in small, large and spilled runs."""
 BISECTED, SHORT = 512, 1 << 16
 """Up to so many key numbers, or in a run of up to so many rows, are searched by bisection alone. That takes fewer calls

@@ -250,8 +250,11 @@ def consolidate_table(table: pa.Table) -> pa.Table:
     if table.num_rows < MANY:
         return table if _is_consolidated(table) else _consolidate_rows(table)
     doubtful = _maybe_equal(table)
-    if doubtful is None:
-        return _consolidate_rows(table)
+    return _consolidate_rows(table) if doubtful is None else _consolidate_some(table, doubtful)
+
+
+def _consolidate_some(table: pa.Table, doubtful: Indices) -> pa.Table:
+    """Consolidate a table of which only these rows may be equal to others. The other rows are not moved."""
     alone = table[WEIGHT].to_numpy() != 0
     alone[doubtful] = False
     if alone.all():
@@ -303,6 +306,10 @@ def _consolidate_rows(table: pa.Table) -> pa.Table:
     order, firsts = group_equal_rows(rows) if table.num_rows < MANY else gather_equal_rows(rows)
     if len(firsts) == len(order) and has_all(weights):
         return table
+    if table.num_rows >= MANY and 4 * (len(order) - len(firsts)) < len(order):
+        counts = np.diff(firsts, append=len(order))
+        several = np.flatnonzero(counts > 1)
+        return _consolidate_some(table, order[expand_ranges(firsts[several], counts[several])])
     weights = sum_ranges(weights[order], firsts)
     kept = weights != 0
     return with_weights(take_rows(table, order[firsts[kept]]), weights[kept])
