@@ -100,6 +100,17 @@ def test_the_figures_of_a_micro_batch_get_the_phases_of_spark(run: Run) -> None:
     assert [each["phases"]["planning"] for each in entries] == [0.007, 0.008]
 
 
+def test_what_spark_does_to_call_flo_has_a_name(run: Run) -> None:
+    run.turn()
+    phases = run.simulated.outcome.figures.phases
+    phases.clear()
+    phases["operators"] = 0.03
+    run.watch.read_reports()
+    expected = {"operators": 0.03, "planning": 0.007, "handing over": 0.05, "other": 0.013}
+    assert {name: phases[name] for name in expected} == pytest.approx(expected)
+    assert sum(phases.values()) == pytest.approx(0.1), "the time of the micro-batch"
+
+
 def test_figures_do_not_depend_on_how_tasks_are_cut(tmp_path: Path) -> None:
     """Rows of verbs and clocks are the same in one task and in several. Rows of shards may be summed before."""
     found = []
@@ -181,7 +192,7 @@ def test_a_query_has_a_page_and_its_jobs_have_names(spark: Any, tmp_path: Path) 
     assert [entry["version"] for entry in data["history"]["entries"]] == [0, 1]
     last = data["history"]["entries"][1]
     assert last["lag"] > 0
-    assert {"asking sources", "offset log", "scheduling", "operators", "commit"} <= set(last["phases"])
+    assert {"asking sources", "offset log", "handing over", "scheduling", "operators", "commit"} <= set(last["phases"])
     assert sum(last["phases"].values()) == pytest.approx(last["lag"], abs=0.01), "Spark counts in milliseconds"
     assert [verb["all"]["taken"] for verb in data["verbs"]][:2] == [16, 16]
     assert all(verb["all"]["seconds"] > 0 for verb in data["verbs"])

@@ -1,12 +1,13 @@
 // Where the time of each micro-batch went: a stacked bar of named phases.
 const PHASES = {
   "asking sources": "asks where the sources end", planning: "plans the query", "offset log": "writes Spark's own logs",
+  "handing over": "Spark plans how the rows are read, and calls Flo",
   inputs: "reads and fits rows, and runs what needs no shuffle", operators: "runs the operators of the stages",
   state: "reads and stores the state", shuffle: "packs and unpacks rows, and writes changes",
   scheduling: "Spark starts tasks, and moves rows between them", sinks: "the sinks take the changes",
   commit: "makes the version visible", other: "all the rest",
 };
-const phaseColour = (name) => `var(--phase-${name.replace(" ", "-")})`;
+const phaseColour = (name) => `var(--phase-${name.replaceAll(" ", "-")})`;
 
 class PhaseChart extends Chart {
   constructor(move) {

@@ -23,6 +23,8 @@ from flo.tables.operators.clock_marks import ClockMark, read_clock
 INPUTS, OPERATORS, STATE, SHUFFLE = "inputs", "operators", "state", "shuffle"
 SINKS, COMMIT, OTHER = "sinks", "commit", "other"
 """The phases of a micro-batch on every engine."""
+HANDING_OVER = "handing over"
+"""The phase in which an engine prepares the rows of a micro-batch for Flo, and calls it."""
 
 
 @dataclass

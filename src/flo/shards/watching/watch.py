@@ -23,7 +23,7 @@ from flo.pictures.serving import Answer, PageServer
 from flo.pictures.svg import PageData, to_json
 from flo.shards.checkpoint.inspect import StateSizes
 from flo.shards.micro_batches import MicroBatches, Outcome
-from flo.shards.tasks.figures import OTHER, BatchFigures, add_work
+from flo.shards.tasks.figures import HANDING_OVER, OTHER, BatchFigures, add_work
 from flo.shards.watching.view_reading import PageViews
 from flo.shards.watching.watched import Watched
 
@@ -52,6 +52,8 @@ class EngineReport:
     """Rows that the sources had and that were not read; None if they do not say."""
     phases: Mapping[str, float]
     """Seconds of the engine around the micro-batch, by phase."""
+    calling: float = 0.0
+    """Seconds of the engine's call of Flo, with what it prepares for the call; 0 if it does not say."""
 
 
 class QueryWatch:
@@ -218,8 +220,9 @@ class QueryWatch:
                 self.history.complete(version, lag=report.lag, waiting=report.waiting)
                 if version > before:
                     figures = dict(self._noted).get(version, BatchFigures({OTHER: report.lag}))
-                    other = max(0.0, report.lag - sum(figures.phases.values()) - sum(report.phases.values()))
-                    phases = {**report.phases, OTHER: other}
+                    own = sum(figures.phases.values())
+                    phases = {**report.phases, HANDING_OVER: max(0.0, report.calling - own)}
+                    phases[OTHER] = max(0.0, report.lag - own - sum(phases.values()))
                     self.history.add_phases(version, phases)
                     for phase, spent in phases.items():
                         figures.spend(phase, spent)

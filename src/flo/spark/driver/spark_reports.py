@@ -26,7 +26,8 @@ def read_report(report: Json) -> EngineReport:
     waiting = [_count_waiting(each) for each in report.get("sources", ())]
     known = [count for count in waiting if count is not None]
     phases = {phase: sum(durations.get(name, 0.0) for name in names) for phase, names in PHASES.items()}
-    return EngineReport(int(report["batchId"]), lag, sum(known) if known else None, phases)
+    calling = durations.get("addBatch", 0.0)
+    return EngineReport(int(report["batchId"]), lag, sum(known) if known else None, phases, calling)
 
 
 def _count_waiting(source: Json) -> int | None:
