@@ -14,6 +14,7 @@ from flo.shards.checkpoint.inspect import Checkpoint
 from flo.shards.checkpoint.stored_views import StoredViews
 from flo.shards.checkpoint.tags import add_tag, remove_tag
 from flo.shards.views import View
+from flo.tables.state import run
 from tests.local.killed_fill import Sale, Shop
 
 SHOPS = [Shop(str(number), "xyz"[number % 3]) for number in range(20)]
@@ -47,6 +48,18 @@ def expected(pushes: int, *more: str) -> dict[str, list[Any]]:
 
 def views(query: Any) -> dict[str, list[Any]]:
     return {name: rows(view) for name, view in query.views().items()}
+
+
+def test_state_of_an_earlier_version_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in one place moves as it is, with the names of its files. In these, no integers had few bytes."""
+    flow, given = flo.Flow("log"), list(range(2 * run.FEWEST_NARROWED))
+    flow.output("log", flow.input("numbers", flo.Sequence[int]))
+    with monkeypatch.context() as earlier, flow.on(flo.here).start(checkpoint=tmp_path, shards=2) as query:
+        earlier.setattr(run, "FEWEST_NARROWED", 1 << 62)
+        query.push(numbers=given)
+    for shards in (3, None, 1, None):
+        with flow.on(flo.here).start(checkpoint=tmp_path, shards=shards) as query:
+            assert query.view("log").value() == given
 
 
 @pytest.mark.parametrize("workers", [1, 2])

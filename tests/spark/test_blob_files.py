@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,3 +78,25 @@ def test_states_and_results_are_those_of_the_shuffle(
     assert not any(left_there)
     assert here.view("sums").value() == shuffled.view("sums").value()
     assert snapshot(str(tmp_path / "here")) == snapshot(str(tmp_path / "shuffled"))
+
+
+@pytest.mark.parametrize(
+    ("master", "encrypted", "is_used"),
+    [
+        ("local", None, True),
+        ("local[2]", "false", True),
+        ("local[*]", "true", False),
+        ("local[2, 4]", " TRUE ", False),
+        ("local-cluster[2, 1, 1024]", None, False),
+        ("spark://here:7077", None, False),
+    ],
+)
+def test_files_are_for_tasks_on_one_machine_and_not_if_spark_encrypts_its_own(
+    master: str, encrypted: str | None, is_used: bool
+) -> None:
+    """Spark takes a setting in any case and between spaces."""
+    settings = {} if encrypted is None else {"spark.io.encryption.enabled": encrypted}
+    context = SimpleNamespace(getConf=lambda: settings, master=master, _temp_dir="/tmp/spark")
+    batches = SimpleNamespace(spark=SimpleNamespace(sparkContext=context), run="r")
+    folder: Any = vars(SparkMicroBatches)["_blob_folder"]
+    assert folder.func(batches) == ("/tmp/spark/blobs-r" if is_used else None)

@@ -199,6 +199,27 @@ def read_back(run, fewest=module.FEWEST_NARROWED):
     return module.read_ipc(run.columns, pa.BufferReader(data))
 
 
+@pytest.mark.parametrize("fewest", [module.FEWEST_NARROWED, 1 << 62], ids=["now", "earlier"])
+def test_a_run_from_a_file_writes_that_file(fewest, tmp_path):
+    """It keeps the name of the file: so it does in another folder, as a copy and when it is spilled."""
+    first = run_of(pa.table({"k": np.arange(1 << 14), "v": np.arange(1 << 14)}), ("k",))
+    again = read_back(first, fewest)
+    data = file_of(again)
+    assert data == file_of(again.copy())
+    assert data == file_of(module.join_parts([again, run([1 << 62])]).files[0])
+    spill(again, tmp_path)
+    assert data == file_of(again)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEWEST_NARROWED", fewest)
+        assert data == file_of(first)
+
+
+def file_of(run):
+    sink = pa.BufferOutputStream()
+    run.write_file(sink)
+    return sink.getvalue()
+
+
 KINDS = [pa.int64(), pa.timestamp("us"), pa.decimal128(20), pa.float64(), pa.string()]
 
 

@@ -233,6 +233,22 @@ def test_large_runs_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert pa.total_allocated_bytes() - before < 100_000
 
 
+def test_runs_of_an_earlier_version_go_to_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names are those of their files, in which no integers have few bytes."""
+    loop, rows = program().on(flo.here).loop(), orders(0, 2 * run.FEWEST_NARROWED)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(run, "FEWEST_NARROWED", 1 << 62)
+        loop.push(orders=rows)
+        loop.checkpoint(tmp_path / "earlier")
+    for before, after in (("earlier", "one"), ("one", "other")):
+        again = program().on(flo.here).loop()
+        again.restore(tmp_path / before)
+        again.checkpoint(tmp_path / after)
+        last = program().on(flo.here).loop()
+        last.restore(tmp_path / after)
+        assert content(last.pull("orders").select(["user", "price"])) == content(rows)
+
+
 class Event(NamedTuple):
     time: int
     key: int

@@ -123,7 +123,7 @@ class SparkMicroBatches(MicroBatches):
         """A folder among Spark's own temporary files, where tasks hand large blobs to each other, if all tasks run on
         this machine, and what Spark writes need not be encrypted."""
         context = self.spark.sparkContext
-        is_encrypted = context.getConf().get("spark.io.encryption.enabled", "false") == "true"
+        is_encrypted = context.getConf().get("spark.io.encryption.enabled", "false").strip().lower() == "true"
         is_local = str(context.master).partition("[")[0] == "local" and not is_encrypted
         return f"{context._temp_dir}/blobs-{self.run}" if is_local and rewrites.blob_files else None
 

@@ -54,8 +54,8 @@ BISECTED, SHORT = 512, 1 << 16
 """Up to so many key numbers, or in a run of up to so many rows, are searched by bisection alone. That takes fewer calls
 than the index does."""
 
-INDEX, FACTS = ("index", "mapped"), ("weights", "mixed", "_running")
-"""The cached properties of a run that another run with the same rows may take over."""
+INDEX, FACTS, FILE = ("index", "mapped"), ("weights", "mixed", "_running"), ("name", "plain")
+"""The cached properties of a run that another run with the same rows may take over. The name is that of the file."""
 
 
 class Ranges(NamedTuple):
@@ -186,6 +186,11 @@ class Run(Lowerable):
         """Whether its rows and key numbers are in a file that is mapped into memory (spilling.py)."""
         return "mapped" in self.__dict__
 
+    @property
+    def plain(self) -> bool:
+        """Whether its file has all integers in 8 bytes: so it was read, and it has the name of that content."""
+        return "plain" in self.__dict__
+
     def prepare(self) -> Run:
         """Return the run as it is kept: if large, without key numbers that the columns imply."""
         keys = self.imply_keys() if self.rows >= LARGE else None
@@ -195,7 +200,7 @@ class Run(Lowerable):
 
     def copy(self) -> Run:
         """Return another run with the same rows."""
-        return replace(self)._adopt(self, *INDEX, "name", *FACTS)
+        return replace(self)._adopt(self, *INDEX, *FILE, *FACTS)
 
     def _adopt(self, other: Run, *names: str) -> Run:
         """Take over these cached properties of a run with the same rows, and return itself."""
@@ -333,7 +338,7 @@ def write_ipc(run: Run, sink: Any) -> None:
         metadata[NUMBERED.decode()] = str(int(not implied))
     if not implied:
         table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
-    table, places = _narrow(table)
+    table, places = (table, list[int]()) if run.plain else _narrow(table)
     if places:
         metadata[NARROWED.decode()] = ",".join(map(str, places))
     metadata = {(EXACT_NARROWED if places else EXACT).decode(): str(int(run.keys.exact)), **metadata}
@@ -377,15 +382,20 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     metadata = table.schema.metadata
     exact = metadata[EXACT if EXACT in metadata else EXACT_NARROWED] == b"1"
     table = table.replace_schema_metadata(None)
-    for place in metadata[NARROWED].split(b",") if NARROWED in metadata else ():
+    narrowed = metadata[NARROWED].split(b",") if NARROWED in metadata else []
+    for place in narrowed:
         table = _with_type(table, int(place), INT64)
     if b"once" in metadata:
         table = table.add_column(int(metadata[b"once"]), WEIGHT_FIELD, ones(table.num_rows))
     last = table.num_columns - 1
     if metadata.get(NUMBERED, b"1") == b"1" and NUMBERS in table.column_names[last:]:
-        return Run(columns, Keys(table.column(last).to_numpy(), exact), table.remove_column(last))
-    keys = Implied([one_chunk(table[name]) for name in columns], exact)
-    return Run(columns, keys if table.num_rows >= LARGE else Keys(keys.numbers, exact), table)
+        run = Run(columns, Keys(table.column(last).to_numpy(), exact), table.remove_column(last))
+    else:
+        keys = Implied([one_chunk(table[name]) for name in columns], exact)
+        run = Run(columns, keys if table.num_rows >= LARGE else Keys(keys.numbers, exact), table)
+    if not narrowed:
+        run.__dict__["plain"] = True
+    return run
 
 
 register("run", lambda columns, data: read_ipc(tuple(columns), pa.BufferReader(data)))
@@ -433,7 +443,7 @@ def _file_in(whole: Run, part: Run, start: int) -> Run:
     """Return a part of a run as a slice of the run. It takes over the name of the part if it has the same content."""
     table = whole.table.slice(start, part.rows).select(part.table.column_names)
     keys = whole.keys.between(start, start + part.rows, part.keys.exact)
-    names = ("name", "weights") if table.schema == part.table.schema else ("weights",)
+    names = (*FILE, "weights") if table.schema == part.table.schema else ("weights",)
     return Run(whole.columns, keys, table)._adopt(part, *names)
 
 

@@ -25,13 +25,13 @@ import pyarrow as pa
 from flo.columns.indices import one_chunk
 from flo.core.errors import CheckpointError
 from flo.tables.state.keys import Implied, Keys
-from flo.tables.state.run import NUMBERS, Run, write_table
+from flo.tables.state.run import FILE, NUMBERS, Run, write_table
 
 SMALLEST = 1 << 16
 """Runs with fewer bytes stay in memory: their files would not be smaller than the pages that are read of them."""
 FULL = 0.75
 """The share of the limit that is used after runs were spilled, so that not every delta spills one."""
-KEPT = ("rows", "columns", "weights", "mixed", "name", "parts", "ends")
+KEPT = ("rows", "columns", "weights", "mixed", *FILE, "parts", "ends")
 """What a spilled run keeps of the properties that were computed. The others hold rows, or a number for each row."""
 
 

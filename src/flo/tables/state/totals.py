@@ -30,7 +30,7 @@ from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of
 from flo.tables.state.matching import have_same_keys, match_keys
 from flo.tables.state.products import Addends, ColumnProduct, sum_numbers
-from flo.tables.state.run import FACTS, INDEX, Run, interleave
+from flo.tables.state.run import FACTS, FILE, INDEX, Run, interleave
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_checked, sum_ranges, text_of
 from flo.tables.values import WEIGHT
 from flo.values.exact import too_large
@@ -58,7 +58,7 @@ class SummedRun(Run):
         return table
 
     def copy(self) -> Run:
-        return SummedRun(self.keys, self.own, self.sums)._adopt(self, *INDEX, "name", *FACTS)
+        return SummedRun(self.keys, self.own, self.sums)._adopt(self, *INDEX, *FILE, *FACTS)
 
 
 @dataclass(frozen=True, eq=False)
