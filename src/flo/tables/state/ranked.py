@@ -69,7 +69,7 @@ class Ranked(Trace):
             [np.repeat(np.searchsorted(every, of), np.diff(start)) for of, start in zip(distinct, starts, strict=True)]
         )
         indices, firsts = self.order.sort(table, groups, in_parts=True)
-        keys = Keys(every[groups[indices]], all(run.keys.exact for run in runs))
+        keys = Keys(np.concatenate(numbers), all(run.keys.exact for run in runs))
         return _consolidate(self.columns, table, indices, firsts, keys)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
@@ -88,17 +88,17 @@ def ranked_run(
     if groups is None:
         groups = np.unique(keys.numbers, return_inverse=True)[1]
     indices, firsts = order.sort(table, groups)
-    return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
+    return _consolidate(columns, table, indices, firsts, keys)
 
 
 def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firsts: Indices, keys: Keys) -> Run:
-    """Consolidate sorted rows into a run. `firsts` is where each distinct row begins; `keys` are in that order."""
+    """Consolidate rows into a run, given their order and where each distinct row begins in it."""
     weights = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
     if not has_all(weights):
         kept = np.flatnonzero(weights)
         firsts, weights = firsts[kept], weights[kept]
-    rows = with_weights(take_rows(table, order[firsts]), weights)
-    return Run(columns, Keys(keys.numbers[firsts], keys.exact), rows)
+    rows = order[firsts]
+    return Run(columns, Keys(keys.at(rows), keys.exact), with_weights(take_rows(table, rows), weights))
 
 
 def groups_in(run: Run) -> Run:
