@@ -141,6 +141,21 @@ def test_arithmetic_of_digits() -> None:
     assert quotients == expected
 
 
+def test_digits_have_one_canonical_form() -> None:
+    rng = random.Random(3)
+    edges = [0, 1, -1, *(sign * 2**bits + more for sign in (1, -1) for bits in (31, 32, 62) for more in (-1, 0, 1))]
+    for count in (0, 1, 2, 5):
+        for edge in edges:
+            some = [[rng.choice([0, -1, 1, edge]) for _ in range(30)] for _ in range(count)]
+            limbs = Limbs(-1, np.array(some, np.int64).reshape(count, 30))
+            whole = limbs.carry()
+            assert whole.fractions() == limbs.fractions()
+            assert len(whole.digits) in (count, count + 1)
+            assert ((whole.digits[:-1] >= 0) & (whole.digits[:-1] < 2**32)).all()
+            assert whole.trim().digits.tolist() == limbs.carry().carry().trim().digits.tolist()
+            assert (whole.negative() == [number < 0 for number in limbs.fractions()]).all()
+
+
 def test_square_roots_are_rounded_once() -> None:
     rng = random.Random(2)
     divisors = [rng.choice([1, 2, 3, rng.randint(1, 2**32 - 1), rng.randint(2**32, 2**40)]) for _ in range(2000)]

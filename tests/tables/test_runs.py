@@ -61,20 +61,21 @@ def test_a_merge_has_all_rows_in_their_order(parts):
 numbers = st.lists(st.one_of(st.integers(0, 2**64 - 1), st.integers(2**64 - 3, 2**64 - 1)), max_size=40)
 
 
-@given(numbers, numbers)
+@given(numbers, numbers, st.sampled_from([1, 2, 20]))
 @tried(24)
-def test_find(there, asked):
+def test_find(there, asked, times):
     from flo.tables.state.keys import Keys
     from flo.tables.state.run import Run
 
+    there = there * times
     numbers = np.sort(np.array(there, np.uint64))
     one = Run(("k",), Keys(numbers, True), pa.table({"k": numbers}))
     wanted = np.unique(np.array(asked + there[::2], np.uint64))
-    found, starts, counts = one.find(wanted)  # by bisection
+    found, starts, counts = one.find(wanted)  # by bisection of all rows
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BISECTED", 0)
         patch.setattr(module, "SHORT", 0)
-        by_index = one.find(wanted)
+        by_index = one.find(wanted)  # or by bisection of the keys, if these are few
     assert [each.tolist() for each in by_index] == [each.tolist() for each in (found, starts, counts)]
     assert wanted[found].tolist() == sorted(set(wanted.tolist()) & set(there))
     rows = [numbers[start : start + count].tolist() for start, count in zip(starts, counts, strict=True)]

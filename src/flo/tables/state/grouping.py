@@ -120,7 +120,7 @@ def group_in_slots(keys: pa.Table) -> KeyGroups | None:
     if slots is None:
         return None
     row_of = np.full(int(slots.max()) + 1, -1)
-    row_of[slots[::-1]] = np.arange(len(slots) - 1, -1, -1)
+    row_of[slots] = np.arange(len(slots))  # any of the rows, which have equal keys
     used = np.flatnonzero(row_of >= 0)
     if 2 * len(used) > len(slots):  # to sort rows is as fast
         return None

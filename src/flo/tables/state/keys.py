@@ -26,7 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Indices, Mask, Numbers, one_chunk, to_arrow
+from flo.columns.indices import Indices, Mask, Numbers, has_all, one_chunk, to_arrow
 from flo.core.term import Lowering
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -251,7 +251,13 @@ def _mix_texts(numbers: Numbers, starts: Indices, lengths: Indices, text: npt.ND
             numbers ^= numbers >> np.uint64(29)
         return
     words: Numbers = np.ndarray(len(text) - 7, "<u8", text, strides=(1,))  # one at every byte
-    rows, at = np.flatnonzero((lengths > 0) & (lengths <= LONG)), 0
+    short, at = (lengths > 0) & (lengths <= LONG), 0
+    if has_all(short):  # the first words of all texts
+        numbers += words[starts] & _MASKS[np.minimum(lengths, 8)]
+        numbers *= _ODD
+        numbers ^= numbers >> np.uint64(29)
+        short, at = lengths > 8, 8
+    rows = np.flatnonzero(short)
     while len(rows):
         left = lengths[rows] - at
         word = words[starts[rows] + at] & _MASKS[np.minimum(left, 8)]

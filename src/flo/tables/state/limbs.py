@@ -49,17 +49,16 @@ class Limbs:
 
     def carry(self) -> Limbs:
         """Return the numbers in canonical form."""
-        rows, carry = [], np.zeros(self.digits.shape[1], np.int64)
-        for digit in self.digits:
-            whole = digit + carry
+        digits, carry = np.empty(self.digits.shape, np.int64), np.zeros(self.digits.shape[1], np.int64)
+        whole = carry
+        for digit, given in zip(digits, self.digits, strict=True):
+            whole = given + carry
             carry = whole >> BITS
-            rows.append(whole & MASK)
-        negative = carry < 0
-        if rows and (carry == -negative.astype(np.int64)).all() and (negative == (rows[-1] >> (BITS - 1) == 1)).all():
-            rows[-1] = rows[-1] - (negative.astype(np.int64) << BITS)
-        else:
-            rows.append(carry)
-        return Limbs(self.low, np.array(rows, np.int64))
+            np.bitwise_and(whole, MASK, out=digit)
+        if len(digits) and whole.min(initial=0) >= ~(MASK >> 1) and whole.max(initial=0) <= MASK >> 1:
+            digits[-1] = whole  # which has the sign
+            return Limbs(self.low, digits)
+        return Limbs(self.low, np.concatenate([digits, carry[np.newaxis]]))
 
     def trim(self) -> Limbs:
         """Return the canonical form without highest digits that only repeat the sign."""
@@ -155,11 +154,13 @@ class Limbs:
         """
         small = _small(divisors)
         size = Limbs(self.low, np.where(self.negative() | ~small, 0, self.digits))
-        quotients, _ = _divide(size, np.where(small, divisors, 1), 4)
-        high, low, unit = _find_leading_bits(quotients)
-        root = np.sqrt(high)
+        high, low, unit = _find_leading_bits(size)
+        by = np.where(small, divisors, 1).astype(np.float64)
+        quotient = high / by
+        rest = (_minus_product(high, quotient, by) + low) / by
+        root = np.sqrt(quotient)
         with np.errstate(invalid="ignore", divide="ignore"):
-            lacking = (_minus_square(high, root) + low) / (2 * root)
+            lacking = (_minus_product(quotient, root, root) + rest) / (2 * root)
         lacking[high == 0] = 0.0
         results: Floats = np.ldexp(root + lacking, unit // 2)
         edge = np.abs(2 * np.abs(lacking) / np.spacing(root) - 1) < 2.0**-20  # half way between two floats
@@ -171,14 +172,14 @@ class Limbs:
 
     def times(self, other: Limbs) -> Limbs:
         """Return the products with other numbers. Both must be in canonical form."""
-        one = self.absolute().digits.astype(np.uint64)
-        two = one if other is self else other.absolute().digits.astype(np.uint64)
+        one = self.absolute().digits.view(np.uint64)
+        two = one if other is self else other.absolute().digits.view(np.uint64)
         digits = np.zeros((len(one) + len(two), one.shape[1]), np.int64)
         for place, digit in enumerate(one):
             for more, factor in enumerate(two):
                 product = digit * factor
-                digits[place + more] += (product & np.uint64(MASK)).astype(np.int64)
-                digits[place + more + 1] += (product >> np.uint64(BITS)).astype(np.int64)
+                digits[place + more] += (product & np.uint64(MASK)).view(np.int64)
+                digits[place + more + 1] += (product >> np.uint64(BITS)).view(np.int64)
         signs = np.where(self.negative() != other.negative(), -1, 1)
         return Limbs(self.low + other.low, digits * signs).carry()
 
@@ -277,13 +278,18 @@ def _find_leading_bits(size: Limbs) -> _LeadingBits:
     return _LeadingBits(whole, low - (whole - high), BITS * (size.low - 3 + top - 3))
 
 
-def _minus_square(number: Floats, root: Floats) -> Floats:
-    """Return number - root², nearly exactly, for numbers near root²."""
-    big = root * (2.0**27 + 1)
-    high = big - (big - root)
-    low = root - high
-    square = root * root
-    return (number - square) - (((high * high - square) + 2 * high * low) + low * low)
+def _minus_product(number: Floats, one: Floats, other: Floats) -> Floats:
+    """Return number - one · other, nearly exactly, for numbers near the product."""
+    (high, low), (more, less) = _halves(one), _halves(other)
+    product = one * other
+    return (number - product) - (((high * more - product) + (high * less + low * more)) + low * less)
+
+
+def _halves(number: Floats) -> tuple[Floats, Floats]:
+    """Return two floats of at most 26 bits whose sum is the number."""
+    big = number * (2.0**27 + 1)
+    high = big - (big - number)
+    return high, number - high
 
 
 def _nearest(size: Limbs, more: Mask) -> Floats:

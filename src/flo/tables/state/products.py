@@ -211,6 +211,8 @@ def sum_numbers(column: Addends | ColumnProduct, weights: Indices, rows: RowsByK
     if isinstance(column, Addends) and column.integers is not None:
         values, exponent = column.integers
         most = largest(values) * largest(weights) * len(values)  # of any sum
+        if not most:
+            return Limbs(0, np.zeros((1, rows.size), np.int64))
         if most < 2**62 and not exponent:
             return Limbs(0, rows.add(values * weights)[np.newaxis]).carry()
         if most < 2**58:

@@ -32,11 +32,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, has_all, one_chunk, take_rows
 from flo.tables.state.keys import Keys, find_equal
 from flo.tables.state.matching import match_keys
 from flo.tables.state.order import Order
-from flo.tables.state.run import Run
+from flo.tables.state.run import Run, starts_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Latest, Trace, consolidate_table, group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
@@ -63,12 +63,13 @@ class Ranked(Trace):
         table = pa.concat_tables([run.table for run in runs]).combine_chunks()
         starts, numbers = [run.starts for run in runs], [run.keys.numbers for run in runs]
         distinct = [of[start[:-1]] for of, start in zip(numbers, starts, strict=True)]
-        every = np.unique(np.concatenate(distinct))
+        every = np.sort(np.concatenate(distinct), kind="stable")  # `np.unique` would not use that parts are sorted
+        every = every[starts_of(every)[:-1]]
         groups = np.concatenate(
             [np.repeat(np.searchsorted(every, of), np.diff(start)) for of, start in zip(distinct, starts, strict=True)]
         )
         indices, firsts = self.order.sort(table, groups, in_parts=True)
-        keys = Keys(every[groups[indices]], all(run.keys.exact for run in runs))
+        keys = Keys(np.concatenate(numbers), all(run.keys.exact for run in runs))
         return _consolidate(self.columns, table, indices, firsts, keys)
 
     def cut(self, runs: list[Run], fuel: int) -> list[int] | None:
@@ -87,16 +88,17 @@ def ranked_run(
     if groups is None:
         groups = np.unique(keys.numbers, return_inverse=True)[1]
     indices, firsts = order.sort(table, groups)
-    return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
+    return _consolidate(columns, table, indices, firsts, keys)
 
 
 def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firsts: Indices, keys: Keys) -> Run:
-    """Consolidate sorted rows into a run. `firsts` is where each distinct row begins; `keys` are in that order."""
+    """Consolidate rows into a run, given their order and where each distinct row begins in it."""
     weights = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
-    kept = weights != 0
-    firsts = firsts[kept]
-    rows = with_weights(take_rows(table, order[firsts]), weights[kept])
-    return Run(columns, Keys(keys.numbers[firsts], keys.exact), rows)
+    if not has_all(weights):
+        kept = np.flatnonzero(weights)
+        firsts, weights = firsts[kept], weights[kept]
+    rows = order[firsts]
+    return Run(columns, Keys(keys.at(rows), keys.exact), with_weights(take_rows(table, rows), weights))
 
 
 def groups_in(run: Run) -> Run:

@@ -54,7 +54,10 @@ BISECTED, SHORT = 512, 1 << 16
 """Up to so many key numbers, or in a run of up to so many rows, are searched by bisection alone. That takes fewer calls
 than the index does."""
 
-INDEX, FACTS, FILE = ("index", "mapped"), ("weights", "mixed", "_running"), ("name", "plain")
+SEVERAL = 8
+"""With so many rows for each key, its distinct keys are bisected: that takes less time and memory than an index."""
+
+INDEX, FACTS, FILE = ("index", "few_keys", "mapped"), ("weights", "mixed", "_running"), ("name", "plain")
 """The cached properties of a run that another run with the same rows may take over. The name is that of the file."""
 
 
@@ -174,12 +177,19 @@ class Run(Lowerable):
         per_entry = OF_MAPPED if self.mapped else PER_ENTRY if self.rows < LARGE else OF_LARGE
         return Index.of(self.keys.numbers, per_entry, self.mapped)
 
+    @cached_property
+    def few_keys(self) -> tuple[Numbers, Indices] | None:
+        """The distinct key numbers and their `starts`, if rows are `SEVERAL` times as many; otherwise None."""
+        starts = self.starts
+        return None if SEVERAL * len(starts) > self.rows else (self.keys.numbers.take(starts[:-1]), starts)
+
     @property
     def bytes(self) -> int:
         """The memory of the rows, their key numbers, the index and running sums, in bytes."""
         own = 0 if self.mapped else int(self.table.nbytes) + self.keys.bytes
-        index, running = (self.__dict__.get(name) for name in ("index", "_running"))
-        return own + (index.bytes if index else 0) + (0 if running is None else int(running.nbytes))
+        index, running, few = (self.__dict__.get(name) for name in ("index", "_running", "few_keys"))
+        arrays = [each for each in (running, *(few or ())) if each is not None]
+        return own + (index.bytes if index else 0) + sum(int(each.nbytes) for each in arrays)
 
     @property
     def mapped(self) -> bool:
@@ -273,8 +283,8 @@ class Run(Lowerable):
     def find(self, numbers: Numbers) -> KeyRanges:
         """Return which of these key numbers the run has, and where.
 
-        A few numbers, or a few rows, are searched by bisection. Otherwise that takes longer, since each step misses the
-        cache, and the index is asked.
+        A few numbers, or a few rows or keys, are searched by bisection. Otherwise that takes longer, since each step
+        misses the cache, and the index is asked.
         """
         count = len(numbers)
         if not self.rows or not count:
@@ -285,7 +295,13 @@ class Run(Lowerable):
             present = (own.take(starts, mode="clip") == numbers).nonzero()[0]
             starts = starts[present]
             return KeyRanges(present, starts, own.searchsorted(numbers[present], "right") - starts)
-        return self.index.find(self.keys, numbers)
+        if type(self.keys) is not Keys or self.mapped or self.few_keys is None:
+            return self.index.find(self.keys, numbers)
+        own, starts = self.few_keys
+        places = own.searchsorted(numbers)
+        present = (own.take(places, mode="clip") == numbers).nonzero()[0]
+        places = places[present]
+        return KeyRanges(present, starts[places], starts[places + 1] - starts[places])
 
 
 SMALL_FILE = 1 << 20

@@ -23,6 +23,10 @@ FEW = 16
 MOST = 255
 """The largest count that an index has."""
 
+ROUNDS, MANY = 3, 8
+"""How often the next key of all numbers is read, while at least one of so many numbers has not been reached. To pick
+these out takes longer than to read the keys of the others again."""
+
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
@@ -102,6 +106,12 @@ class Index(NamedTuple):
         while they are smaller."""
         counts, last = self.counts, int(self.starts[-1]) - 1
         there = keys.at(np.minimum(starts, last))
+        for _ in range(ROUNDS):
+            smaller = there < numbers
+            if MANY * np.count_nonzero(smaller) < len(numbers):
+                break
+            starts += smaller if counts is None else smaller * counts.take(starts, mode="clip")
+            there = keys.at(np.minimum(starts, last))
         left = np.flatnonzero(there < numbers)
         while len(left):
             rows = starts.take(left)

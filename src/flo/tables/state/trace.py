@@ -34,6 +34,7 @@ from flo.columns.indices import (
     expand_ranges,
     has_all,
     has_any,
+    increases,
     largest,
     one_chunk,
     sort_numbers,
@@ -195,27 +196,25 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
         return first
     names = [name for name in first.table.schema.names if name != WEIGHT]
     whole_key = set(names) == set(first.columns)
-    whole_rows = fully or whole_key
-    if inserts and not whole_rows:
+    if inserts and not (fully or whole_key):
         return merge_runs([*runs])
     table, order, keys = interleave([run.table for run in runs], [run.keys for run in runs])
-    if not len(order):
+    weights = table[WEIGHT].to_numpy()
+    if not len(order) or (len(runs) == 1 and increases(keys.numbers) and has_all(weights)):
         return first
-    weights = table[WEIGHT].to_numpy()[order]
+    weights = weights[order]
+    if whole_key:
+        return _consolidate_keys(first.columns, table, order, keys, weights)
     edges = starts_of(keys.numbers)
     starts, counts = edges[:-1], np.diff(edges)
-    if whole_rows:
+    if fully:
         open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
     else:
         open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
     indices = expand_ranges(starts[open_keys], counts[open_keys])
     if not len(indices):
         return first if len(runs) == 1 else Run(first.columns, keys, take_rows(table, order))
-    if whole_key:
-        some = Keys(keys.at(indices), keys.exact)
-        grouped, firsts = group_equal_rows(table.select(names), some, order[indices])
-    else:
-        grouped, firsts = group_equal_rows(take_rows(table.select(names), order[indices]))
+    grouped, firsts = group_equal_rows(take_rows(table.select(names), order[indices]))
     sums = sum_ranges(weights[indices[grouped]], firsts)
     kept = np.ones(len(order), bool)
     kept[indices] = False
@@ -224,6 +223,15 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     where = np.flatnonzero(kept)
     kept_rows = with_weights(take_rows(table, order[where]), weights[where])
     return Run(first.columns, Keys(keys.at(where), keys.exact), kept_rows)
+
+
+def _consolidate_keys(columns: tuple[str, ...], table: pa.Table, order: Indices, keys: Keys, weights: Indices) -> Run:
+    """Consolidate rows that have no columns besides their key. `keys` and `weights` are in the order of the numbers."""
+    grouped, firsts = group_equal_rows(table.select(columns), keys, order)
+    sums = sum_ranges(weights[grouped], firsts)
+    kept = np.flatnonzero(sums)
+    where = grouped[firsts[kept]]
+    return Run(columns, Keys(keys.at(where), keys.exact), with_weights(take_rows(table, order[where]), sums[kept]))
 
 
 def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
@@ -411,8 +419,8 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | 
     np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
     doubtful = order[:0] if keys.exact else (~new).nonzero()[0]
     if len(doubtful):
-        places = order if rows is None else rows[order]
-        one, other = take_rows(table, places[doubtful - 1]), take_rows(table, places[doubtful])
+        both = (order[places] for places in (doubtful - 1, doubtful))
+        one, other = (take_rows(table, places if rows is None else rows[places]) for places in both)
         equal = find_equal(one.columns, other.columns)
         if not equal.all():
             whole = table if rows is None else take_rows(table, rows)
