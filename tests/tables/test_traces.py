@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
 from flo.tables.state import keys
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.matching import match_keys
 from flo.tables.state.ranked import Heads, Leading
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals
-from flo.tables.state.trace import Trace, consolidate_table
+from flo.tables.state.trace import Trace
 from flo.tables.values import WEIGHT
 from tests.quick import tried
 from tests.tables.patches import colliding

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from flo.tables.state.comparison import own_numbers, rank_densely, rank_values
+from flo.tables.state.consolidation import MANY, consolidate_table
 from flo.tables.state.keys import extend_keys, keys_of
-from flo.tables.state.trace import MANY, consolidate_table, gather_equal_rows, with_weights
+from flo.tables.state.trace import gather_equal_rows, with_weights
 from flo.tables.values import WEIGHT
 
 START = datetime(2024, 1, 1)

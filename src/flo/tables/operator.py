@@ -20,9 +20,9 @@ from flo.tables.faults import consume_rows, rows_in, show_row
 from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
+from flo.tables.state.consolidation import net_changes
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
 from flo.tables.values import Columns, Rows, layout_of, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection

@@ -25,8 +25,9 @@ from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.states import VertexState
 from flo.tables.checkpoint.store import Store, run_file
 from flo.tables.io.changes import with_own_weights
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.run import read_ipc
-from flo.tables.state.trace import Trace, consolidate_table
+from flo.tables.state.trace import Trace
 from flo.tables.values import WEIGHT, WEIGHT_FIELD
 
 

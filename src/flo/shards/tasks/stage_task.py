@@ -52,8 +52,8 @@ from flo.tables.operators.clocks import PARTITION
 from flo.tables.operators.fixpoint import FixpointTables
 from flo.tables.operators.joins import JoinTables
 from flo.tables.operators.upserts import expect_once
+from flo.tables.state.consolidation import net_changes
 from flo.tables.state.spilling import limit_memory
-from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
 from flo.tables.values import COPY, SUMMED, Columns, Rows, is_ordered
 from flo.values.changes import shape_of

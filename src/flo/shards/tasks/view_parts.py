@@ -28,7 +28,8 @@ from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.changes import WEIGHTS_FIELD, negate_weights
 from flo.tables.io.files import WEIGHTS
-from flo.tables.state.trace import consolidate_table, with_weights
+from flo.tables.state.consolidation import consolidate_table
+from flo.tables.state.trace import with_weights
 from flo.tables.values import WEIGHT
 
 ALL = 1 << 64

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.tables.io.files import WEIGHTS
-from flo.tables.state.trace import consolidate_table, weight_overflow
+from flo.tables.state.consolidation import consolidate_table
+from flo.tables.state.trace import weight_overflow
 from flo.tables.values import WEIGHT
 
 WEIGHTS_FIELD = pa.field(WEIGHTS, pa.int64(), nullable=False)

@@ -24,7 +24,7 @@ from flo.columns.ones import ones
 from flo.core.errors import brief
 from flo.tables.io.changes import with_users_weights
 from flo.tables.io.files import WEIGHTS, Piece
-from flo.tables.state.trace import consolidate_table
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros, schema_of
 from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.element_value import ElementCollection

@@ -21,7 +21,7 @@ import pyarrow as pa
 from flo.core.collection import Collection, Value
 from flo.core.operator import Values
 from flo.tables.keyed import KeyedRows
-from flo.tables.state.trace import consolidate_table
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.values import Rows
 from flo.values.weighted import Bag, ZSet
 

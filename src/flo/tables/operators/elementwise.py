@@ -30,7 +30,8 @@ from flo.tables.functions import apply_function, called, elements_of, written
 from flo.tables.io.changes import negate_weights
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
-from flo.tables.state.trace import consolidate_table, with_weights
+from flo.tables.state.consolidation import consolidate_table
+from flo.tables.state.trace import with_weights
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.operators.bags import BagUnion

@@ -37,10 +37,11 @@ from flo.tables.functions import apply_function
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in, to_table_type, to_value_type
 from flo.tables.operators.clocked_windows import clocked_steps
 from flo.tables.operators.group_by import GroupByTables, group_by
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.expiring import LAST, TIME, Expiring, Interval, is_before
 from flo.tables.state.run import run_of
 from flo.tables.state.totals import Totals, normalize, run_of_sums
-from flo.tables.state.trace import add_checked, consolidate_table, with_weights
+from flo.tables.state.trace import add_checked, with_weights
 from flo.tables.translate import CHOICES
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.final import FinalGroups, came_behind

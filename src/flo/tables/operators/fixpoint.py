@@ -31,7 +31,8 @@ from flo.tables.operator import Grouping, OnTables, Placement, functions_in
 from flo.tables.operators.elementwise import can_hold
 from flo.tables.operators.rounds import Growing, InRounds, PushNotes, RoundChanges, in_rounds
 from flo.tables.operators.weights import NOTHING
-from flo.tables.state.trace import Trace, net_changes
+from flo.tables.state.consolidation import net_changes
+from flo.tables.state.trace import Trace
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, schema_of
 from flo.values.operators.fixpoint import SHOWN, Fixpoint

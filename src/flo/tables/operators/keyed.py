@@ -43,17 +43,10 @@ from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.meetings import Joined, find_meetings, pair_rows
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side, select_rows
+from flo.tables.state.consolidation import net_changes
 from flo.tables.state.keys import keys_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import (
-    Latest,
-    Trace,
-    consolidate_runs,
-    gather_equal_rows,
-    group_equal_rows,
-    net_changes,
-    with_weights,
-)
+from flo.tables.state.trace import Latest, Trace, consolidate_runs, gather_equal_rows, group_equal_rows, with_weights
 from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, keyed_form
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of

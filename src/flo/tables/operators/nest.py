@@ -51,9 +51,10 @@ from flo.tables.operator import (
     to_value_type,
 )
 from flo.tables.operators.weights import NOTHING, totals
+from flo.tables.state.consolidation import consolidate_table, net_changes
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, consolidate_table, net_changes, with_weights
+from flo.tables.state.trace import Trace, with_weights
 from flo.tables.streams import (
     STREAM,
     StreamColumns,

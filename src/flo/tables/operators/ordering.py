@@ -45,13 +45,14 @@ from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.weights import select_rows, weights_of
 from flo.tables.state.comparison import comparisons
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.matching import match_keys
 from flo.tables.state.order import Order, have_equal_texts
 from flo.tables.state.ranked import DeltaWithHeads, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, consolidate_table, group_equal_rows, sum_ranges, text_of, with_weights
+from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, text_of, with_weights
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.canonical import canonical_element

@@ -42,6 +42,7 @@ from flo.tables.operator import Cut, kept, register_in
 from flo.tables.operators.ordering import InGroups, ordering_columns, widen, with_key_columns
 from flo.tables.state import frames
 from flo.tables.state.comparison import Comparison, comparison, comparisons, own_numbers
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
@@ -51,7 +52,7 @@ from flo.tables.state.order import Order, have_equal_texts
 from flo.tables.state.ranked import Ranked, groups_in, owners_of, ranked_run
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import add_checked, consolidate_table, with_weights
+from flo.tables.state.trace import add_checked, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.over import NUMBERING, Over, WindowFunction

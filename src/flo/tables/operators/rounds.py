@@ -60,11 +60,12 @@ from flo.tables.operators.joins import JoinTables
 from flo.tables.operators.meetings import Meeting, pair_rows
 from flo.tables.operators.sets import DistinctTables
 from flo.tables.operators.weights import in_64_bits, summable, totals, weights_of
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.keys import Keys
 from flo.tables.state.matching import match_keys
 from flo.tables.state.merging import first_due
 from flo.tables.state.run import Run, merge_runs, run_of
-from flo.tables.state.trace import Trace, consolidate_table, with_weights
+from flo.tables.state.trace import Trace, with_weights
 from flo.tables.streams import NUMBER, STREAM
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, Rows, of_elements, plain_zeros, schema_of

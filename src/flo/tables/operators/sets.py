@@ -39,9 +39,10 @@ from flo.tables.operators.weights import (
     weights_in,
     weights_of,
 )
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, add_checked, consolidate_table, with_weights
+from flo.tables.state.trace import Trace, add_checked, with_weights
 from flo.tables.translate import FORMS, form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import SequenceDistinct

@@ -26,9 +26,10 @@ import pyarrow.compute as pc
 
 from flo.columns.indices import Numbers, sort_numbers, take_rows
 from flo.core.untyped import TimeValue
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.keys import Keys
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, consolidate_runs, consolidate_table
+from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.values import WEIGHT
 
 Times: TypeAlias = npt.NDArray[Any]

@@ -33,12 +33,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, has_all, one_chunk, take_rows
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.keys import Keys, find_equal
 from flo.tables.state.matching import match_keys
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, starts_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Latest, Trace, consolidate_table, group_equal_rows, sum_ranges, with_weights
+from flo.tables.state.trace import Latest, Trace, group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 
 

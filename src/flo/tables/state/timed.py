@@ -26,12 +26,13 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, bisect_ranges, ranges, take_rows
 from flo.core.untyped import TimeValue
+from flo.tables.state.consolidation import consolidate_table
 from flo.tables.state.expiring import Times, is_before
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.matching import Pairs, drop_collisions
 from flo.tables.state.merging import cut_sorted
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, consolidate_table
+from flo.tables.state.trace import Trace
 
 TIME = "==at"
 """The column with the time as a number."""
