@@ -34,6 +34,8 @@ class Rewrites:
     """With a local master, tasks hand many rows to each other in files, past Spark's shuffle."""
     tasks_in_driver: bool = True
     """With a local master, a small micro-batch over files runs in the thread of its query, without a job of Spark."""
+    lasting_files: bool = True
+    """With a local master, the micro-batches of streaming files share what does not change between them."""
 
 
 rewrites = Rewrites()

@@ -5,8 +5,12 @@
     spark/sources/0/7      the files of a source           two for each source
 
 Without its native library, Hadoop sets the permissions of a file with `chmod`, which takes some milliseconds. Java does
-it itself in less than a tenth of one. The class below does that, and nothing else in another way: the files, their
-checksums and their permissions are those of Spark's `FileSystemBasedCheckpointFileManager`.
+it itself in less than a tenth of one. The class below does that, and it asks the disk only about files that a caller of
+`list` wants: the files, their checksums and their permissions are those of Spark's
+`FileSystemBasedCheckpointFileManager`.
+
+A source lists its log in each micro-batch, from its 110th on, for files to remove, and keeps those for ten minutes that
+an object store may still show to others. On a disk, where a file that is there is seen, it need not keep them.
 """
 
 from __future__ import annotations
@@ -18,23 +22,54 @@ from pyspark.sql import SparkSession
 from flo.sql.java import has_class
 
 SETTING = "spark.sql.streaming.checkpointFileManagerClass"
+DELAY = "spark.sql.streaming.fileSource.log.cleanupDelay"
+"""How old a file in the log of a source must be before Spark removes it, if newer ones stand for it."""
 CLASS = "flo.spark.LocalLogs"
 SPARKS_OWN = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 """Spark's default starts ten processes, `chmod` and `readlink`, for each file."""
 SOURCE = f"""
 package flo.spark;
 
+import java.io.File;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.PathFilter;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 public class LocalLogs extends {SPARKS_OWN} {{
-    public LocalLogs(Path path, Configuration settings) {{ super(path, onDisk(settings)); }}
+    private final FileSystem files;
+
+    public LocalLogs(Path path, Configuration settings) throws IOException {{ this(path, onDisk(settings), true); }}
+
+    private LocalLogs(Path path, Configuration own, boolean isOwn) throws IOException {{
+        super(path, own);
+        files = path.getFileSystem(own);
+    }}
+
+    public FileStatus[] list(Path folder, PathFilter filter) throws IOException {{
+        String[] names = new File(folder.toUri().getPath()).list();
+        if (names == null) {{
+            throw new FileNotFoundException("File " + folder + " does not exist");
+        }}
+        List found = new ArrayList();
+        for (int i = 0; i < names.length; i++) {{
+            Path path = new Path(folder, names[i]);
+            if (!names[i].endsWith(".crc") && filter.accept(path)) {{
+                found.add(files.getFileStatus(path));
+            }}
+        }}
+        return (FileStatus[]) found.toArray(new FileStatus[0]);
+    }}
 
     private static Configuration onDisk(Configuration settings) {{
         Configuration own = new Configuration(settings);
@@ -64,4 +99,5 @@ public class LocalLogs extends {SPARKS_OWN} {{
 
 def local_log_settings(spark: SparkSession) -> dict[str, str | None]:
     """Settings for a query whose logs are on a local disk."""
-    return {SETTING: CLASS if os.name == "posix" and has_class(spark, CLASS, SOURCE) else SPARKS_OWN}
+    manager = CLASS if os.name == "posix" and has_class(spark, CLASS, SOURCE) else SPARKS_OWN
+    return {SETTING: manager, DELAY: "0"}

@@ -28,6 +28,7 @@ from flo.shards.tasks.figures import COMMIT, OTHER, SINKS
 from flo.shards.watching.watch import EngineReport, QueryWatch
 from flo.spark.driver.catalyst_outputs import SETTINGS as PARQUET
 from flo.spark.driver.hadoop_settings import forget_origins
+from flo.spark.driver.lasting_files import with_lasting_files
 from flo.spark.driver.local_logs import local_log_settings
 from flo.spark.driver.micro_batches import SparkMicroBatches
 from flo.spark.driver.python_errors import error_for_spark, is_java_lost, python_error
@@ -73,7 +74,7 @@ class Query(QueryOutputs[View]):
         self._watch.first = resumed.first
         self._has_first = bool(static or batches.plan.literals)
         """Whether the first micro-batch has rows besides those of the streams."""
-        writer = reduce(DataFrame.union, streaming).writeStream.foreachBatch(self._run_micro_batch)
+        writer = with_lasting_files(reduce(DataFrame.union, streaming)).writeStream.foreachBatch(self._run_micro_batch)
         writer = writer.option("checkpointLocation", offsets)
         writer = writer.queryName(f"flo {name} {batches.run[:6]}")
         if trigger:
