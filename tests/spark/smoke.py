@@ -68,6 +68,11 @@ def main() -> None:
         query.wait()
         found = {(row.shop, int(row.third)) for row in query.view("thirds").frame(spark).collect()}
         assert found == {(shop, -(-total // 3)) for shop, total in expected}
+    source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "sales"))
+    query = flow.on(spark).start({"sales": source}, checkpoint=folder / "by file", trigger={"availableNow": True})
+    query.wait()
+    assert len(query.progress) == 2
+    assert {(row.shop, int(row.total)) for row in query.view("totals").frame(spark).collect()} == {("a", 11)}
     for kind in DRIVERS:
         if find_spec(DRIVERS[kind].partition(".")[0]) is not None:
             upsert(spark, flow, folder, kind)
