@@ -97,9 +97,8 @@ class Growing:
         self.trace, self.changes = trace, list[Run]()
 
     def __iter__(self) -> Iterator[Run]:
-        if len(self.changes) > MOST_RUNS:
-            first = first_due([run.rows for run in self.changes])
-            if first < len(self.changes):
+        if (count := len(self.changes)) > MOST_RUNS:
+            if (first := first_due([run.rows for run in self.changes])) < count:
                 self.changes[first:] = [merge_runs(self.changes[first:])]
         return iter((*self.trace.runs, *self.changes))
 
